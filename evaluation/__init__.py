@@ -1,0 +1,1 @@
+"""Personaconv, top layer: was it like them?"""

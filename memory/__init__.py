@@ -1,0 +1,1 @@
+"""Personaconv, lowest layer: what people wrote, and what of it comes back."""

@@ -1,0 +1,1 @@
+"""Personaconv, middle layer: users who speak in threads."""

@@ -1,0 +1,90 @@
+"""Slot, Ask and Turn: what is asked of whom, and what came of it. A Turn is one line of the run log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from memory.message import Message, Origin
+from memory.recall import Recalled
+from simulator.llm import Completion, Failure
+
+Mode = Literal["replay", "rollout"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """An empty place in a thread: `author` answers `parent` at `time` (UTC s). `id` is the true message's on a skeleton."""
+
+    thread: str
+    id: str
+    author: str
+    parent: str
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The closing question of a prompt. `name` is "reply" or a probe's; {author} and {text} in `question` are filled in.
+
+    `judges`: the question is about a message, which is put in place of {text}: the true one in replay, the simulated
+    one in a rollout. `labels` asks for first-token log-probabilities.
+    """
+
+    name: str
+    question: str
+    max_tokens: int
+    temperature: float = 0.0
+    judges: bool = False
+    labels: tuple[str, ...] = ()
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One finished model call and everything needed to explain it. Exactly one of `completion` and `failure` is set.
+
+    `distance`: simulated messages on the path to the parent, plus one: 1 right after real messages (always 1 in replay).
+    `history`: how many earlier messages the person had. `origin` of a judged message: real in replay, else simulated.
+    """
+
+    run: str
+    mode: Mode
+    slot: Slot
+    ask: str
+    repeat: int
+    model: str
+    retriever: str
+    seed: int
+    prompt_hash: str
+    recalled: tuple[Recalled, ...]
+    history: int
+    distance: int
+    judged: Origin | None = None
+    completion: Completion | None = None
+    failure: Failure | None = None
+    reason: str = ""  # of the failure, one sentence
+    attempts: int = 1
+    prompt: str | None = None  # the whole prompt, where the run keeps prompts
+
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        """(thread, slot id, ask, repeat): unique in a run."""
+        return self.slot.thread, self.slot.id, self.ask, self.repeat
+
+    def message(self, place: str = "") -> Message | None:
+        """The simulated message of a "reply" turn; None where it failed: nobody's words are invented."""
+        if self.completion is None or self.ask != "reply":
+            return None
+        slot = self.slot
+        return Message(
+            slot.id,
+            slot.thread,
+            slot.parent,
+            slot.author,
+            slot.time,
+            self.completion.text,
+            None,
+            place,
+            origin="simulated",
+        )

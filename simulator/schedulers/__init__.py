@@ -1,0 +1,1 @@
+"""Who speaks next, and to whom: one scheduler a file."""
