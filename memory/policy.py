@@ -48,12 +48,12 @@ def _foreign(module: str, name: str) -> Any:
 
 
 def _typed(kind: Any, spec: str, given: dict[str, str]) -> dict[str, Any]:
-    fields = {f.name: f for f in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else {}
+    fields = {f.name: f.default for f in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else {}
     typed: dict[str, Any] = {}
     for key, text in given.items():
         if key not in fields:
             raise UnknownName(f"option of {spec.partition(':')[0]}", key, fields)
-        like = fields[key].default
+        like: Any = fields[key]
         try:
             typed[key] = text in ("1", "true", "yes") if isinstance(like, bool) else type(like)(text)
         except (TypeError, ValueError):

@@ -49,7 +49,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer. Token counts are the endpoint's, None where it does not say. `logprobs`: first token -> natural log."""
+    """An answer. Token counts are the endpoint's, None where it is silent. `logprobs`: first token -> natural log."""
 
     text: str
     finish: str = "stop"

@@ -14,7 +14,7 @@ Mode = Literal["replay", "rollout"]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """An empty place in a thread: `author` answers `parent` at `time` (UTC s). `id` is the true message's on a skeleton."""
+    """An empty place in a thread: `author` answers `parent` at `time` (UTC s). On a skeleton `id` is the true one."""
 
     thread: str
     id: str
@@ -25,7 +25,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The closing question of a prompt. `name` is "reply" or a probe's; {author} and {text} in `question` are filled in.
+    """The closing question of a prompt. `name` is "reply" or a probe's; {author} and {text} are filled in.
 
     `judges`: the question is about a message, which is put in place of {text}: the true one in replay, the simulated
     one in a rollout. `labels` asks for first-token log-probabilities.
@@ -44,7 +44,7 @@ class Ask:
 class Turn:
     """One finished model call and everything needed to explain it. Exactly one of `completion` and `failure` is set.
 
-    `distance`: simulated messages on the path to the parent, plus one: 1 right after real messages (always 1 in replay).
+    `distance`: simulated messages on the path to the parent, plus one: 1 right after real ones (always 1 in replay).
     `history`: how many earlier messages the person had. `origin` of a judged message: real in replay, else simulated.
     """
 
