@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from memory.message import Message, Origin
-from memory.recall import Recalled
 from simulator.llm import Completion, Failure
 
 Mode = Literal["replay", "rollout"]
@@ -41,6 +40,17 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class Remembered:
+    """A recalled message as the log keeps it: by id. Its words stay in the corpus, where they can be forgotten."""
+
+    id: str
+    thread: str
+    time: int
+    score: float
+    terms: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One finished model call and everything needed to explain it. Exactly one of `completion` and `failure` is set.
 
@@ -57,7 +67,7 @@ class Turn:
     retriever: str
     seed: int
     prompt_hash: str
-    recalled: tuple[Recalled, ...]
+    recalled: tuple[Remembered, ...]
     history: int
     distance: int
     judged: Origin | None = None

@@ -1,0 +1,101 @@
+"""The run log: one appended JSON line for every finished model call. It is the record; all else can be made from it.
+
+A run folder holds `run.json` (the manifest: what decides the answers, and where they came from), `log.ndjson`,
+`checkpoints.sqlite` and whatever evaluation adds. A line is written whole before its turn counts as done, so a killed
+run loses at most the call that was in flight; a half line at the end is cut off at the next opening.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memory.errors import BadInput, Missing
+from simulator.records import Turn
+
+MANIFEST = "run.json"
+LOG = "log.ndjson"
+
+Key = tuple[str, str, str, int]
+
+
+def read(run: Path) -> tuple[dict[str, Any], list[Turn]]:
+    """Manifest and turns, in the order in which they finished.
+
+    Raises:
+        Missing: no run there. BadInput: a line that is not a turn (the last one may be half written: it is left out).
+    """
+    return manifest(run), turns(run)
+
+
+def manifest(run: Path) -> dict[str, Any]:
+    """What the run was made with. Raises Missing or BadInput."""
+    try:
+        found: dict[str, Any] = json.loads((run / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        raise Missing(f"no run in {run}; make one with: personaconv simulate CORPUS -o {run}") from None
+    except ValueError as error:
+        raise BadInput(f"{run / MANIFEST} is not JSON ({error}); restore it or start a new run folder") from None
+    return found
+
+
+def write_manifest(run: Path, content: dict[str, Any]) -> None:
+    """Replaces run.json as a whole, or not at all."""
+    run.mkdir(parents=True, exist_ok=True)
+    draft = run / f"{MANIFEST}.new"
+    draft.write_text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    draft.replace(run / MANIFEST)
+
+
+def turns(run: Path) -> list[Turn]:
+    """All whole lines of the log; [] where nothing has finished yet."""
+    file = run / LOG
+    if not file.exists():
+        return []
+    lines = file.read_bytes().split(b"\n")
+    decode = msgspec.json.Decoder(Turn).decode
+    found = []
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            found.append(decode(line))
+        except msgspec.DecodeError as error:
+            raise BadInput(
+                f"{file} line {number} is not a turn ({error}); take the line out to have its call made again"
+            ) from None
+    return found
+
+
+class RunLog:
+    """The log open for appending. `done` maps the key of each finished call to its turn."""
+
+    def __init__(self, run: Path) -> None:
+        run.mkdir(parents=True, exist_ok=True)
+        self.file = run / LOG
+        self.done: dict[Key, Turn] = {turn.key: turn for turn in turns(run)}
+        self._fd = os.open(self.file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        self._encode = msgspec.json.Encoder().encode
+        self._cut_half_line()
+
+    def _cut_half_line(self) -> None:
+        whole = self.file.read_bytes().rfind(b"\n") + 1
+        os.ftruncate(self._fd, whole)
+
+    def append(self, turn: Turn) -> None:
+        """Writes one whole line, then counts the turn as done. Raises OSError where the disk does not take it."""
+        line = self._encode(turn) + b"\n"
+        start = os.fstat(self._fd).st_size
+        written = os.write(self._fd, line)
+        if written != len(line):
+            os.ftruncate(self._fd, start)
+            raise OSError(f"disk full: {self.file} took {written} of {len(line)} bytes of a turn; nothing is lost")
+        self.done[turn.key] = turn
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.fsync(self._fd)
+            os.close(self._fd)
+            self._fd = -1

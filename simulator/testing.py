@@ -1,0 +1,87 @@
+"""Models without a model, for exact assertions and for faults: use them in your own tests and dry runs.
+
+Scripted   says what it is told and keeps every Request
+Echo       answers with its own prompt as JSON, so that prompt assembly can be asserted exactly
+Faulty     fails on chosen calls, then passes them on
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from simulator.llm import LLM, Completion, ModelError, Request
+
+Answer = str | Completion | ModelError
+
+
+@dataclass
+class Scripted:
+    """`says`: one answer for all, answers in turn (the last one repeats), or a function of the Request."""
+
+    says: Answer | Sequence[Answer] | Callable[[Request], Answer] = "I see it differently."
+    name: str = "fake:scripted"
+    seconds: float = 0.0  # simulated latency
+    requests: list[Request] = field(default_factory=list)
+
+    async def __call__(self, request: Request) -> Completion:
+        self.requests.append(request)
+        if self.seconds:
+            await asyncio.sleep(self.seconds)
+        answer = self._next(request)
+        if isinstance(answer, ModelError):
+            raise answer
+        return answer if isinstance(answer, Completion) else completion(answer, request)
+
+    def _next(self, request: Request) -> Answer:
+        if callable(self.says):
+            return self.says(request)
+        if isinstance(self.says, str | Completion | ModelError):
+            return self.says
+        return self.says[min(len(self.requests), len(self.says)) - 1]
+
+    async def close(self) -> None:
+        pass
+
+
+@dataclass
+class Echo:
+    """Answers with {"messages": [[role, text], ...], "seed": ...} of its request."""
+
+    name: str = "fake:echo"
+
+    async def __call__(self, request: Request) -> Completion:
+        return completion(json.dumps({"messages": request.messages, "seed": request.seed}), request)
+
+    async def close(self) -> None:
+        pass
+
+
+@dataclass
+class Faulty:
+    """An LLM around an LLM that raises `faults[n]` on its nth call (from 0) instead of passing it on."""
+
+    inner: LLM
+    faults: Mapping[int, BaseException]
+    calls: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    async def __call__(self, request: Request) -> Completion:
+        number, self.calls = self.calls, self.calls + 1
+        if number in self.faults:
+            raise self.faults[number]
+        return await self.inner(request)
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+def completion(text: str, request: Request | None = None, **other: object) -> Completion:
+    """A Completion of `text` with token counts guessed at four characters a token."""
+    asked = sum(len(words) for _, words in request.messages) // 4 if request else 0
+    return Completion(text, tokens_in=asked, tokens_out=max(1, len(text) // 4), **other)  # type: ignore[arg-type]
