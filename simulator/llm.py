@@ -30,6 +30,7 @@ class ModelError(PersonaconvError):
         self.kind = kind
         self.fatal = fatal  # every further call would fail the same way: stop the run, do not log a turn
         self.wait = wait
+        self.attempts = 1
 
 
 @dataclass(frozen=True, slots=True)
