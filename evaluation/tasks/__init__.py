@@ -1,1 +1,48 @@
-"""The probes, one a file: what is asked of a turn, how the answer is read, how it is scored."""
+"""The probes, one a file: what is asked of a turn, how the answer is read, what the truth is.
+
+A task is a module with the names of Task below: a new file in this folder is a new task, found by its file name.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Literal, Protocol, cast
+
+from memory.errors import UnknownName
+from memory.message import Message
+from simulator.records import Ask, Turn
+
+Kind = Literal["label", "number", "text"]
+Value = str | float
+
+
+class Task(Protocol):
+    """`KIND` decides which metrics and baselines apply; `QUESTION` is one line for the report."""
+
+    @property
+    def ASK(self) -> Ask: ...
+    @property
+    def KIND(self) -> Kind: ...
+    @property
+    def QUESTION(self) -> str: ...
+    def read(self, turn: Turn) -> Value | None:
+        """What was answered; None where the call failed or its answer cannot be read."""
+
+    def truth(self, message: Message) -> Value | None:
+        """What the real message says; None where that is unknown, so that it is no target."""
+
+    def detail(self, turn: Turn) -> dict[str, float | str]:
+        """How the answer was read: `path`, and p and mass where there are label probabilities."""
+
+
+def names() -> list[str]:
+    """The tasks in this folder, sorted."""
+    return sorted(p.stem for p in Path(__file__).parent.glob("*.py") if not p.stem.startswith("_"))
+
+
+def load(name: str) -> Task:
+    """The task called `name`. Raises UnknownName, which lists the folder."""
+    if name not in names():
+        raise UnknownName("task", name, names())
+    return cast(Task, import_module(f"{__name__}.{name}"))
