@@ -18,12 +18,17 @@ ASK = Ask(
 
 def read(turn: Turn) -> str | None:
     """The simulated text without blanks at its ends; None where the call failed or said nothing."""
-    return (turn.completion.text.strip() or None) if turn.completion else None
+    return _words(turn.completion.text) if turn.completion else None
 
 
 def truth(message: Message) -> str | None:
-    return (message.text or "").strip() or None
+    return _words(message.text or "")
 
 
 def detail(turn: Turn) -> dict[str, float | str]:
     return {}
+
+
+def _words(text: str) -> str | None:
+    """Half surrogate pairs become "?": no encoder takes them."""
+    return text.encode("utf-8", "replace").decode().strip() or None

@@ -1,0 +1,261 @@
+"""Scoring: a pure step over stored turns. One row per target, ask, repeat and system (the model, each baseline).
+
+The same turns and store give the same rows, byte for byte. Nothing is dropped: a failed answer keeps its row and gets
+the declared stand-in (classification: wrong; numbers: the community's median so far; texts: 0).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from evaluation import baselines, metrics, tasks
+from evaluation.rows import MODEL, Scored, dump, load
+from evaluation.tasks import Kind, Task
+from memory.errors import BadInput, UnknownName
+from memory.message import Message, Thread
+from simulator.records import Turn
+
+if TYPE_CHECKING:
+    from memory.store import MemoryStore
+
+__all__ = ["BASELINE", "MODEL", "Cell", "Scored", "dump", "load", "score", "table"]
+
+BASELINE = "baseline:"
+PLACES = 6  # decimals of a stored metric value
+
+
+async def score(turns: Sequence[Turn], store: MemoryStore) -> list[Scored]:
+    """Rows for all turns and for the baselines on the same targets, in the order of Scored.key.
+
+    In replay a probe judges the true message; in a rollout the simulated one, against the score of the true one.
+    Baselines always see the real thread.
+
+    Raises:
+        UnknownName: a turn of an ask that no task reads, or of a thread or message that the corpus does not have.
+    """
+    known_tasks = {task.ASK.name: (name, task) for name in tasks.names() if (task := tasks.load(name))}
+    threads: dict[str, Thread] = {}
+    rows: list[Scored] = []
+    for turn in sorted(turns, key=lambda t: (t.run, t.mode, *t.key)):
+        if turn.ask not in known_tasks:
+            raise UnknownName("ask of a turn", turn.ask, known_tasks)
+        name, task = known_tasks[turn.ask]
+        id = turn.slot.thread
+        thread = threads[id] if id in threads else threads.setdefault(id, store.corpus.thread(id))
+        rows += await _rows(turn, name, task, thread, store)
+    return sorted(await _measured(rows, store), key=lambda row: row.key)
+
+
+async def _rows(turn: Turn, name: str, task: Task, thread: Thread, store: MemoryStore) -> list[Scored]:
+    """The model's row and, where the truth is known, one for each baseline; not measured yet."""
+    slot, message = turn.slot, thread[turn.slot.id]
+    blank = Scored(
+        run=turn.run,
+        mode=turn.mode,
+        task=name,
+        kind=task.KIND,
+        thread=slot.thread,
+        slot=slot.id,
+        repeat=turn.repeat,
+        system=MODEL,
+        user=slot.author,
+        place=message.place,
+        parent=slot.parent,
+        time=slot.time,
+        distance=turn.distance,
+        history=turn.history,
+        judged=turn.judged,
+        seed=turn.seed,
+        truth=task.truth(message),
+    )
+    answered = _model_row(blank, turn, task)
+    if blank.truth is None:
+        return [answered]
+    known = _known(turn, message, thread, store)
+    if answered.value is None and task.KIND == "number":
+        answered = replace(answered, fill=baselines.fill(known))
+    rows = [answered]
+    for baseline in baselines.of_kind(task.KIND):
+        cut = thread.before(slot.time, answering=slot.parent)
+        value, fallback = await baseline.guess(replace(known, thread=cut) if baseline.hindsight else known)
+        system = BASELINE + baseline.name
+        rows.append(replace(blank, system=system, value=value, fallback=fallback, hindsight=baseline.hindsight))
+    return rows
+
+
+def _known(turn: Turn, message: Message, thread: Thread, store: MemoryStore) -> baselines.Known:
+    slot = turn.slot
+    cut = thread.before(slot.time, answering=slot.parent).masked()
+    history = store.history(slot.author, before=slot.time)
+    return baselines.Known(slot, message.place, cut, history, store.corpus, turn.seed)
+
+
+def _model_row(blank: Scored, turn: Turn, task: Task) -> Scored:
+    done, value = turn.completion, task.read(turn)
+    failure: str | None = turn.failure
+    if failure is None and value is None:
+        failure = "unparseable" if done and done.text.strip() else "empty"
+    return replace(
+        blank,
+        model=turn.model,
+        retriever=turn.retriever,
+        prompt_hash=turn.prompt_hash,
+        recalled=tuple(r.id for r in turn.recalled),
+        value=value,
+        answer=done.text if done else None,
+        failure=failure,
+        reason=turn.reason,
+        detail=task.detail(turn),
+        finish=done.finish if done else "",
+        attempts=turn.attempts,
+        tokens_in=done.tokens_in if done else None,
+        tokens_out=done.tokens_out if done else None,
+        cached=done.cached if done else None,
+        seconds=done.seconds if done else 0.0,
+    )
+
+
+async def _measured(rows: list[Scored], store: MemoryStore) -> list[Scored]:
+    """The rows with the values of their own answers; means and whole-cell metrics are made from these by table()."""
+    similar = await _similarities([(str(r.truth), str(r.value)) for r in rows if _has_texts(r)], store)
+    done = []
+    for row in rows:
+        if row.truth is None:
+            done.append(row)
+            continue
+        values: dict[str, float]
+        if row.kind == "label":
+            values = {"correct": float(row.value == row.truth)}
+        elif row.kind == "number":
+            values = {"abs_error": abs(float(row.truth) - number(row))}
+        elif _has_texts(row):
+            pair = str(row.truth), str(row.value)
+            values = dict(zip(("rouge1", "rougeL"), metrics.rouge(*pair), strict=True)) | {"sbert": similar[pair]}
+        else:
+            values = dict.fromkeys(("rouge1", "rougeL", "sbert"), 0.0)
+        stamps = {m.item: m.stamp(store.embedder) for m in metrics.of_kind(row.kind) if m.item}
+        done.append(replace(row, metrics={k: round(v, PLACES) for k, v in values.items()}, stamps=stamps))
+    return done
+
+
+def _has_texts(row: Scored) -> bool:
+    return row.kind == "text" and row.truth is not None and row.value is not None
+
+
+async def _similarities(pairs: list[tuple[str, str]], store: MemoryStore) -> dict[tuple[str, str], float]:
+    if not pairs:
+        return {}
+    texts = sorted({text for pair in pairs for text in pair})
+    vectors = await store.embed(texts)
+    row = {text: n for n, text in enumerate(texts)}
+    unique = sorted(set(pairs))
+    found = metrics.cosine(vectors[[row[a] for a, _ in unique]], vectors[[row[b] for _, b in unique]])
+    return dict(zip(unique, found.tolist(), strict=True))
+
+
+def number(row: Scored) -> float:
+    """What is measured of a number row: its value, else its fill."""
+    return float(row.value if row.value is not None else row.fill if row.fill is not None else baselines.ONE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One line of the table. asked = scored + failed; failed answers are in every value, by their declared stand-in.
+
+    `metrics`: over all answers (micro). `people`: for metrics that are means, the mean over users of each user's mean.
+    `unknown`: answers about messages whose true score or text nobody knows: no targets, in none of the other counts.
+    """
+
+    run: str
+    mode: str
+    task: str
+    kind: Kind
+    system: str
+    hindsight: bool
+    asked: int
+    scored: int
+    failed: int
+    fallback: int
+    unknown: int
+    users: int
+    failures: dict[str, int]
+    metrics: dict[str, float]
+    people: dict[str, float]
+    stamps: dict[str, str]
+
+
+def table(scored: Iterable[Scored]) -> list[Cell]:
+    """One cell per (run, mode, task, system), the model first, then its baselines as baselines.py lists them.
+
+    Raises:
+        BadInput: values of one column were made by two versions of a metric.
+    """
+    groups: dict[tuple[str, str, str, str], list[Scored]] = {}
+    for row in scored:
+        groups.setdefault((row.run, row.mode, row.task, row.system), []).append(row)
+    rank = {MODEL: -1, **{BASELINE + b.name: n for n, b in enumerate(baselines.BASELINES)}}
+    order = sorted(groups, key=lambda g: (*g[:3], rank.get(g[3], len(rank)), g[3]))
+    return [_cell(groups[group]) for group in order]
+
+
+def _cell(rows: list[Scored]) -> Cell:
+    targets, first = sorted((r for r in rows if r.truth is not None), key=lambda r: r.key), rows[0]
+    failures = Counter(r.failure for r in targets if r.failure is not None)
+    columns = metrics.of_kind(first.kind)
+    stamps: dict[str, str] = {}
+    for column in columns:
+        found = {r.stamps[column.item] for r in targets if column.item in r.stamps}
+        if len(found) > 1:
+            raise BadInput(
+                f"{column.title} of task {first.task} was made in two ways ({'; '.join(sorted(found))}); "
+                "score all of the run again"
+            )
+        stamps[column.name] = found.pop() if found else column.stamp()
+    return Cell(
+        run=first.run,
+        mode=first.mode,
+        task=first.task,
+        kind=first.kind,
+        system=first.system,
+        hindsight=first.hindsight,
+        asked=len(targets),
+        scored=len(targets) - failures.total(),
+        failed=failures.total(),
+        fallback=sum(r.fallback for r in targets),
+        unknown=len(rows) - len(targets),
+        users=len({r.user for r in targets}),
+        failures=dict(sorted(failures.items())),
+        metrics={c.name: _value(c, targets) for c in columns},
+        people={c.name: _by_user(c.item, targets) for c in columns if c.item},
+        stamps=stamps,
+    )
+
+
+def _value(column: metrics.Metric, rows: list[Scored]) -> float:
+    if column.item:
+        return _mean(r.metrics[column.item] for r in rows)
+    if column.kind == "label":
+        truth, said = [str(r.truth) for r in rows], [None if r.value is None else str(r.value) for r in rows]
+        if column.name == "mcc":
+            return metrics.mcc(truth, said)
+        return metrics.macro_f1(truth, said, tasks.load(rows[0].task).ASK.labels) if rows else math.nan
+    whole: Callable[[list[float], list[float]], float] = {"rmse": metrics.rmse, "spearman": metrics.spearman}[
+        column.name
+    ]
+    return whole([float(r.truth or 0) for r in rows], [number(r) for r in rows])
+
+
+def _by_user(item: str, rows: list[Scored]) -> float:
+    each: dict[str, list[float]] = {}
+    for row in rows:
+        each.setdefault(row.user, []).append(row.metrics[item])
+    return _mean(_mean(values) for _, values in sorted(each.items()))
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return math.fsum(found) / len(found) if found else math.nan
