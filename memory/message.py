@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -89,7 +90,8 @@ class Thread:
         The path is kept even where its times equal `time`: a reply shows that its parent was there.
         """
         asked = {m.id for m in self.path(answering) if m.time == time}
-        return Thread(self.id, tuple(m for m in self.messages if m.time < time or m.id in asked))
+        cut = bisect_left(self.messages, time, key=lambda m: m.time)
+        return Thread(self.id, self.messages[:cut] + tuple(m for m in self.messages[cut:] if m.id in asked))
 
     def plus(self, *messages: Message) -> Thread:
         """This thread with `messages` added; one with an id already present takes its place."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +70,25 @@ def turns(run: Path) -> list[Turn]:
     return found
 
 
+def plain(content: Any) -> Any:
+    """`content` as it comes back from JSON: tuples as lists, so that two manifests can be compared."""
+    return json.loads(canonical(content))
+
+
+def canonical(content: Any) -> bytes:
+    """One byte form for equal content."""
+    return json.dumps(content, sort_keys=True, ensure_ascii=False).encode()
+
+
 class RunLog:
     """The log open for appending. `done` maps the key of each finished call to its turn."""
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, seen: Callable[[Turn], None] = lambda turn: None) -> None:
         run.mkdir(parents=True, exist_ok=True)
         self.file = run / LOG
         self.done: dict[Key, Turn] = {turn.key: turn for turn in turns(run)}
         self._fd = os.open(self.file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        self._seen = seen
         self._encode = msgspec.json.Encoder().encode
         self._cut_half_line()
 
@@ -93,6 +105,7 @@ class RunLog:
             os.ftruncate(self._fd, start)
             raise OSError(f"disk full: {self.file} took {written} of {len(line)} bytes of a turn; nothing is lost")
         self.done[turn.key] = turn
+        self._seen(turn)
 
     def close(self) -> None:
         if self._fd >= 0:

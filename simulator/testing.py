@@ -3,6 +3,7 @@
 Scripted   says what it is told and keeps every Request
 Echo       answers with its own prompt as JSON, so that prompt assembly can be asserted exactly
 Faulty     fails on chosen calls, then passes them on
+Shelf      a memory without files
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from memory.errors import UnknownName
+from memory.message import Message, Thread, order
+from memory.recall import Vectors
 from simulator.llm import LLM, Completion, ModelError, Request
 
 Answer = str | Completion | ModelError
@@ -85,3 +89,53 @@ def completion(text: str, request: Request | None = None, **other: object) -> Co
     """A Completion of `text` with token counts guessed at four characters a token."""
     asked = sum(len(words) for _, words in request.messages) // 4 if request else 0
     return Completion(text, tokens_in=asked, tokens_out=max(1, len(text) // 4), **other)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A memory without files: threads in, corpus and histories out, with a hashing embedder. For tests and notebooks."""
+
+    threads: tuple[Thread, ...]
+
+    def thread_ids(self) -> list[str]:
+        return [thread.id for thread in sorted(self.threads, key=lambda t: (order(t.messages[0]), t.id))]
+
+    def thread(self, id: str) -> Thread:
+        found = {thread.id: thread for thread in self.threads}
+        if id not in found:
+            raise UnknownName("thread", id, found)
+        return found[id]
+
+    def history(self, user: str, *, before: int) -> Leaves:
+        own = (
+            m for thread in self.threads for m in thread.messages if m.author == user and m.time < before and m.words
+        )
+        return Leaves(user, before, tuple(sorted(own, key=order)))
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """The History of a Shelf."""
+
+    user: str
+    before: int
+    messages: tuple[Message, ...]
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def message(self, i: int) -> Message:
+        return self.messages[i]
+
+    @property
+    def vectors(self) -> Vectors:
+        return _bag([m.words for m in self.messages])
+
+    async def embed(self, texts: list[str]) -> Vectors:
+        return _bag(texts)
+
+
+def _bag(texts: Sequence[str]) -> Vectors:
+    from memory.embed import open_embedder
+
+    return open_embedder("bag")(texts)

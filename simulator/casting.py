@@ -1,0 +1,73 @@
+"""Which threads to play: those in which people with a history take part, drawn by seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Protocol
+
+from memory.errors import BadInput
+from memory.message import Thread
+from memory.recall import History
+
+PEOPLE = 3  # a thread of fewer is no multi-user thread
+EARLIER = 5  # messages before the thread's slot that make somebody a persona
+
+
+class Library(Protocol):
+    """What is asked of a corpus: memory.corpus.Corpus."""
+
+    def thread_ids(self) -> list[str]: ...
+    def thread(self, id: str) -> Thread: ...
+
+
+class Past(Protocol):
+    def history(self, user: str, *, before: int) -> History: ...
+
+
+def choose(corpus: Library, past: Past, n: int, seed: int) -> list[str]:
+    """Ids of `n` threads; the draw for n is the start of the draw for n + 1.
+
+    A thread counts when at least PEOPLE people write in it and at least half of the messages after its opening come
+    from somebody with EARLIER earlier messages. The later half of the corpus goes first: there people have a past.
+
+    Raises: BadInput where fewer than `n` threads qualify, with how many do.
+    """
+    ids = corpus.thread_ids()
+    late, early = ids[len(ids) // 2 :], ids[: len(ids) // 2]
+    for part in (late, early):
+        random.Random(f"{seed}").shuffle(part)
+    found: list[str] = []
+    for id in (*late, *early):
+        if len(found) == n:
+            break
+        if _qualifies(corpus.thread(id), past):
+            found.append(id)
+    if len(found) < n:
+        raise BadInput(
+            f"asked for {n} threads, found {len(found)} of {len(ids)} with {PEOPLE} or more people who have a history; "
+            f"ask for {len(found)} or name threads" if found else _nothing(len(ids))
+        )  # fmt: skip
+    return found
+
+
+def named(corpus: Library, ids: Sequence[str]) -> list[str]:
+    """The same ids, each looked up. Raises UnknownName for one that is not there."""
+    return [corpus.thread(id).id for id in ids]
+
+
+def _qualifies(thread: Thread, past: Past) -> bool:
+    replies = [m for m in thread.messages if m.parent is not None and m.author is not None and m.words]
+    if len({m.author for m in replies}) < PEOPLE:
+        return False
+    known = sum(len(past.history(m.author, before=m.time)) >= EARLIER for m in replies if m.author)
+    return 2 * known >= len(replies)
+
+
+def _nothing(threads: int) -> str:
+    if threads == 0:
+        return "the corpus has no threads; import a dump with messages first"
+    return (
+        f"none of the {threads} threads has {PEOPLE} or more people of whom half have {EARLIER} earlier messages; "
+        "name threads to simulate them all the same"
+    )

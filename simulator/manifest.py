@@ -1,0 +1,104 @@
+"""What a run was asked for (RunSpec), and the manifest that names all that decides its answers.
+
+A run goes on only under the same manifest; settings that decide speed alone may change.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memory.errors import BadInput, clip
+from memory.store import MemoryStore
+from simulator import prompt, runlog
+from simulator.records import Ask, Mode
+
+VERSIONS = ("personaconv", "langgraph", "langchain-core", "openai", "chromadb", "tiktoken", "xllamacpp", "numpy")
+SPEED_ONLY = ("concurrency", "timeout", "attempts")
+
+
+class RunSpec(BaseModel):
+    """What a person asks for. Unknown fields and values out of range are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mode: Mode = "rollout"
+    model: str = "embedded"
+    base_url: str | None = None
+    retriever: str = "dense"
+    card: bool = True
+    threads: int | tuple[str, ...] = 3
+    cut: int = Field(1, ge=1)
+    max_turns: int = Field(0, ge=0)
+    repeats: int = Field(1, ge=1)
+    seed: int = 0
+    thread_tokens: int = Field(700, ge=50)
+    memory_tokens: int = Field(500, ge=0)
+    message_tokens: int = Field(200, ge=20)
+    keep_prompts: bool = False
+    concurrency: int = Field(1, ge=1)
+    timeout: float = Field(120.0, gt=0)
+    attempts: int = Field(4, ge=1)
+
+
+def manifest(
+    spec: RunSpec, asks: Sequence[Ask], store: MemoryStore, threads: Sequence[str], model: str
+) -> dict[str, Any]:
+    """All that decides the answers, and the versions that made them."""
+    decides = {
+        "spec": {k: v for k, v in spec.model_dump(mode="json").items() if k not in SPEED_ONLY}
+        | {"threads": list(threads)},
+        "model": model,
+        "asks": {ask.name: asdict(ask) for ask in asks},
+        "prompt_version": prompt.VERSION,
+        "data_hash": store.corpus.data_hash,
+        "embedder": store.embedder,
+    }
+    decides = runlog.plain(decides)
+    name = sha256(runlog.canonical(decides)).hexdigest()[:12]
+    return {
+        "format": 1,
+        "run": name,
+        "decides": decides,
+        "speed": {key: getattr(spec, key) for key in SPEED_ONLY},
+        "versions": {name: _version(name) for name in VERSIONS} | {"python": platform.python_version()},
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def agree(folder: Path, wanted: dict[str, Any]) -> None:
+    """Writes the manifest of a new run; raises BadInput with the differences where an older one decides otherwise."""
+    if not (folder / runlog.MANIFEST).exists():
+        runlog.write_manifest(folder, wanted)
+        return
+    found = runlog.manifest(folder)
+    changed = _differences(found.get("decides", {}), wanted["decides"])
+    if changed:
+        raise BadInput(
+            f"{folder} holds a run made otherwise: {'; '.join(changed)}; use the same settings or another folder"
+        )
+
+
+def _differences(found: Any, wanted: Any, name: str = "") -> list[str]:
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        keys = sorted({*found, *wanted})
+        parts = [_differences(found.get(k), wanted.get(k), f"{name}.{k}".lstrip(".")) for k in keys]
+        return [line for part in parts for line in part]
+    return (
+        [] if found == wanted else [f"{name.removeprefix('spec.')} was {clip(repr(found))}, now {clip(repr(wanted))}"]
+    )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

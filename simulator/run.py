@@ -1,0 +1,131 @@
+"""Many threads under one limit: the run folder, resume, progress."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from os.path import relpath
+from pathlib import Path
+
+import memory.retrievers
+from memory import policy
+from memory.errors import PersonaconvError
+from memory.lock import held
+from memory.store import MemoryStore
+from simulator.casting import choose, named
+from simulator.llm import LLM
+from simulator.manifest import RunSpec, agree, manifest
+from simulator.prompt import Budget
+from simulator.records import Ask, Turn
+from simulator.runlog import RunLog
+from simulator.schedulers.skeleton import Policy as Skeleton
+from simulator.turn import Cast
+
+Watch = Callable[["Progress", Turn | None], None]
+
+
+@dataclass
+class Progress:
+    """How far a run is, earlier sittings included. `left_out`: real messages that nobody could be asked to write."""
+
+    threads: int = 0
+    calls: int = 0
+    threads_done: int = 0
+    calls_done: int = 0
+    found: int = 0  # of calls_done, already in the log when the run was opened
+    failed: int = 0
+    left_out: int = 0
+    stops: dict[str, int] = field(default_factory=dict)  # why threads ended
+
+
+async def simulate(
+    spec: RunSpec, store: MemoryStore, llm: LLM, asks: Sequence[Ask], folder: Path, watch: Watch = lambda *_: None
+) -> Progress:
+    """Plays the threads of `spec` into `folder`, or what is missing there. Every finished call is logged at once.
+
+    `watch` is called with the progress after each call (and its turn) and after each thread (None).
+
+    Raises:
+        BadInput: `folder` holds a run made otherwise; the message lists the differences.
+        UnknownName: a policy or thread that is not there. Busy: another process is at it. ModelError: a fatal one.
+    """
+    retriever = policy.load(memory.retrievers, spec.retriever)
+    ids = _threads(spec, store)
+    progress = Progress()
+
+    def seen(turn: Turn) -> None:
+        progress.calls_done += 1
+        progress.failed += turn.failure is not None
+        watch(progress, turn)
+
+    with held(folder, "simulate"):
+        wanted = manifest(spec, asks, store, ids, llm.name) | {"corpus": relpath(store.corpus.path, folder)}
+        agree(folder, wanted)
+        log = RunLog(folder, seen)
+        progress.found = progress.calls_done = len(log.done)
+        progress.failed = sum(turn.failure is not None for turn in log.done.values())
+        try:
+            cast = Cast(
+                run=wanted["run"],
+                mode=spec.mode,
+                past=store,
+                retriever=retriever,
+                retriever_name=spec.retriever,
+                llm=llm,
+                log=log,
+                asks=tuple(asks),
+                seed=spec.seed,
+                budget=Budget(spec.thread_tokens, spec.memory_tokens, spec.message_tokens),
+                show_card=spec.card,
+                keep_prompts=spec.keep_prompts,
+            )
+            await _play(spec, store, cast, ids, folder, progress, watch)
+        finally:
+            log.close()
+    return progress
+
+
+def _threads(spec: RunSpec, store: MemoryStore) -> list[str]:
+    if isinstance(spec.threads, int):
+        return choose(store.corpus, store, spec.threads, spec.seed)
+    return named(store.corpus, spec.threads)
+
+
+async def _play(  # noqa: PLR0913 - one caller; the parts of one run
+    spec: RunSpec, store: MemoryStore, cast: Cast, ids: list[str], folder: Path, progress: Progress, watch: Watch
+) -> None:
+    from simulator.graph import Stage, open_threads
+
+    skeleton = Skeleton(cut=spec.cut, max_turns=spec.max_turns)
+    plans = {id: skeleton.plan(store.corpus.thread(id), spec.mode) for id in ids}
+    jobs = [(id, repeat) for id in ids for repeat in range(spec.repeats)]
+    progress.threads = len(jobs)
+    progress.calls = sum(plans[id].slots for id, _ in jobs) * len(cast.asks)
+    progress.left_out = sum(plan.left_out for plan in plans.values())
+    gate = asyncio.Semaphore(spec.concurrency)
+    queue = iter(jobs)
+
+    async with open_threads(folder) as threads:
+
+        async def worker() -> None:
+            for id, repeat in queue:
+                stop = await threads.run(Stage(plans[id], store.corpus.thread(id), cast, repeat, gate))
+                progress.threads_done += 1
+                progress.stops[stop] = progress.stops.get(stop, 0) + 1
+                watch(progress, None)
+
+        await _together([worker() for _ in range(min(spec.concurrency, len(jobs)))])
+
+
+async def _together(work: Sequence[Coroutine[None, None, None]]) -> None:
+    """Runs all at once, and raises the first error itself rather than a group of them."""
+    first: BaseException | None = None
+    try:
+        async with asyncio.TaskGroup() as group:
+            for coroutine in work:
+                group.create_task(coroutine)
+    except* (PersonaconvError, OSError) as errors:
+        first = errors.exceptions[0]
+    if first is not None:
+        raise first

@@ -1,0 +1,169 @@
+"""take_turn: the one place where memory and model meet. Reply and probes differ in the last question only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Protocol
+
+from memory.errors import BadInput
+from memory.message import Thread
+from memory.recall import History, Recalled, Retriever
+from simulator.llm import LLM, Completion, ModelError, Request
+from simulator.persona import card
+from simulator.prompt import Budget, Scene, prompt_hash, scene
+from simulator.records import Ask, Mode, Remembered, Slot, Turn
+from simulator.runlog import Key
+
+TOP_LOGPROBS = 100  # asked for; each endpoint gives at most what it allows
+
+
+class Past(Protocol):
+    """The door to what people wrote: memory.store.MemoryStore, or a fake."""
+
+    def history(self, user: str, *, before: int) -> History: ...
+
+
+class Log(Protocol):
+    """Where finished turns go: simulator.runlog.RunLog, or a fake."""
+
+    done: dict[Key, Turn]
+
+    def append(self, turn: Turn) -> None: ...
+
+
+@dataclass(frozen=True)
+class Cast:
+    """All that a turn needs besides its thread. Retriever "none" without a card is the no-memory control."""
+
+    run: str
+    mode: Mode
+    past: Past
+    retriever: Retriever
+    retriever_name: str
+    llm: LLM
+    log: Log
+    asks: tuple[Ask, ...]
+    seed: int = 0
+    budget: Budget = field(default_factory=Budget)
+    show_card: bool = True
+    keep_prompts: bool = False
+
+
+async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None = None, repeat: int = 0) -> list[Turn]:
+    """One person's turn: all asks of the cast in order, each logged when answered; what is logged is not asked again.
+
+    `thread` may hold anything; only what is before the slot's moment is looked at. `judged`: the true words, for
+    judging asks in replay; without it they judge the reply of this same turn. A failed answer is a Turn with `failure`.
+
+    Raises:
+        ModelError: a fatal one, which every further call would meet too; nothing is logged for it.
+    """
+    keys = [(slot.thread, slot.id, ask.name, repeat) for ask in cast.asks]
+    if all(key in cast.log.done for key in keys):
+        return [cast.log.done[key] for key in keys]
+    visible = thread.before(slot.time, answering=slot.parent)
+    history = cast.past.history(slot.author, before=slot.time)
+    recalled = await cast.retriever(history, visible[slot.parent].words)
+    _guard(recalled, slot)
+    shared = scene(slot, visible, recalled, card(history) if cast.show_card else "", cast.budget)
+    distance = 1 + sum(m.origin == "simulated" for m in visible.path(slot.parent))
+    template = _blank(slot, cast, repeat, shared, len(history), distance)
+    turns: list[Turn] = []
+    for ask, key in zip(cast.asks, keys, strict=True):
+        turn = cast.log.done.get(key)
+        if turn is None:
+            turn = await _answer(
+                _asked(template, ask, cast), ask, shared, cast, judged if judged is not None else _own_words(turns)
+            )
+            cast.log.append(turn)
+        turns.append(turn)
+    return turns
+
+
+def turn_seed(seed: int, slot: Slot, ask: str, repeat: int) -> int:
+    """31 bits from (run seed, thread, slot, ask, repeat): the same whatever the order and the concurrency."""
+    name = f"{seed}\x1f{slot.thread}\x1f{slot.id}\x1f{ask}\x1f{repeat}"
+    return int.from_bytes(sha256(name.encode()).digest()[:4]) >> 1
+
+
+def unanswerable(slot: Slot, ask: Ask, cast: Cast, repeat: int, reason: str) -> Turn:
+    """The counted row of a turn that cannot be taken, because what it answers was never said."""
+    return replace(_asked(_blank(slot, cast, repeat), ask, cast), failure="no_reply", reason=reason)
+
+
+async def _answer(blank: Turn, ask: Ask, shared: Scene, cast: Cast, judged: str | None) -> Turn:
+    if ask.judges and judged is None:
+        return replace(blank, failure="no_reply", reason="the reply to be judged failed")
+    messages = shared.messages(ask, judged)
+    turn = replace(
+        blank,
+        prompt_hash=prompt_hash(messages),
+        judged=("real" if cast.mode == "replay" else "simulated") if ask.judges else None,
+        prompt="\n\n".join(text for _, text in messages) if cast.keep_prompts else None,
+    )
+    request = Request(
+        messages, ask.max_tokens, ask.temperature, blank.seed, ask.stop, TOP_LOGPROBS if ask.labels else 0
+    )
+    try:
+        completion = await cast.llm(request)
+    except ModelError as error:
+        if error.fatal:
+            raise
+        return replace(turn, failure=error.kind, reason=str(error)[:300], attempts=error.attempts)
+    return replace(turn, completion=replace(completion, logprobs=_of_labels(completion, ask)))
+
+
+def _of_labels(completion: Completion, ask: Ask) -> dict[str, float]:
+    """The alternatives that begin a label; the rest of the list would fill the log."""
+    starts = tuple(label.casefold() for label in ask.labels)
+
+    def begins(token: str) -> bool:
+        bare = token.strip().casefold()
+        return bool(bare) and any(label.startswith(bare) for label in starts)
+
+    return {token: value for token, value in completion.logprobs.items() if begins(token)}
+
+
+def _own_words(turns: list[Turn]) -> str | None:
+    return next((t.completion.text for t in turns if t.ask == "reply" and t.completion), None)
+
+
+def _guard(recalled: Sequence[Recalled], slot: Slot) -> None:
+    """A strategy sees the past only; this holds even a foreign one to it."""
+    for item in recalled:
+        if item.message.time >= slot.time:
+            raise BadInput(
+                f"the retriever returned {item.message.id} of time {item.message.time}, which is not before "
+                f"{slot.time}; a strategy may only return messages of the History it was given"
+            )
+
+
+def _blank(
+    slot: Slot, cast: Cast, repeat: int, shared: Scene | None = None, history: int = 0, distance: int = 1
+) -> Turn:
+    """A turn before anything is asked."""
+    return Turn(
+        run=cast.run,
+        mode=cast.mode,
+        slot=slot,
+        ask="",
+        repeat=repeat,
+        model=cast.llm.name,
+        retriever=cast.retriever_name,
+        seed=0,
+        prompt_hash="",
+        recalled=tuple(_remembered(item) for item in shared.remembered) if shared else (),
+        history=history,
+        distance=distance,
+    )
+
+
+def _asked(blank: Turn, ask: Ask, cast: Cast) -> Turn:
+    return replace(blank, ask=ask.name, seed=turn_seed(cast.seed, blank.slot, ask.name, blank.repeat))
+
+
+def _remembered(item: Recalled) -> Remembered:
+    message = item.message
+    return Remembered(message.id, message.thread, message.time, item.score, item.terms)
