@@ -135,7 +135,7 @@ class Threads:
             "max_concurrency": None,
         }
         saved = await self._graph.aget_state(config)
-        if saved.values and not saved.next:
+        if saved.values.get("stop"):
             return str(saved.values["stop"])
         start = None if saved.next else State(round=0, turns=0, failed=0, stop="")
         result = await self._graph.ainvoke(start, config, context=stage, durability="async")

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
+from os.path import relpath
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,9 @@ class RunSpec(BaseModel):
 
 
 def manifest(
-    spec: RunSpec, asks: Sequence[Ask], store: MemoryStore, threads: Sequence[str], model: str
+    spec: RunSpec, asks: Sequence[Ask], store: MemoryStore, threads: Sequence[str], model: str, folder: Path
 ) -> dict[str, Any]:
-    """All that decides the answers, and the versions that made them."""
+    """All that decides the answers, the versions that made them, and where the corpus lies as seen from `folder`."""
     decides = {
         "spec": {k: v for k, v in spec.model_dump(mode="json").items() if k not in SPEED_ONLY}
         | {"threads": list(threads)},
@@ -69,6 +70,7 @@ def manifest(
         "run": name,
         "decides": decides,
         "speed": {key: getattr(spec, key) for key in SPEED_ONLY},
+        "corpus": relpath(store.corpus.path, folder),
         "versions": {name: _version(name) for name in VERSIONS} | {"python": platform.python_version()},
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }

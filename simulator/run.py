@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from os.path import relpath
 from pathlib import Path
 
 import memory.retrievers
@@ -60,7 +59,7 @@ async def simulate(
         watch(progress, turn)
 
     with held(folder, "simulate"):
-        wanted = manifest(spec, asks, store, ids, llm.name) | {"corpus": relpath(store.corpus.path, folder)}
+        wanted = manifest(spec, asks, store, ids, llm.name, folder)
         agree(folder, wanted)
         log = RunLog(folder, seen)
         progress.found = progress.calls_done = len(log.done)

@@ -93,7 +93,7 @@ def completion(text: str, request: Request | None = None, **other: object) -> Co
 
 @dataclass(frozen=True)
 class Shelf:
-    """A memory without files: threads in, corpus and histories out, with a hashing embedder. For tests and notebooks."""
+    """A memory without files: threads in, corpus and histories out, with a hashing embedder."""
 
     threads: tuple[Thread, ...]
 

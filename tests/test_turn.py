@@ -1,0 +1,181 @@
+"""take_turn: what reaches the prompt, what is logged, what fails how."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.errors import BadInput
+from memory.message import Thread
+from memory.recall import History, Recalled
+from simulator.llm import LLM, ModelError
+from simulator.records import Ask, Slot, Turn
+from simulator.testing import Echo, Scripted, Shelf, completion
+from simulator.turn import Cast, take_turn, turn_seed
+from tests.threads import THREADS, message
+
+REPLY = Ask("reply", "Write the next message of {author}.", 50, 0.7)
+PROBE = Ask(
+    "sentiment", "{author} writes:\n{text}\npositive or negative?", 3, judges=True, labels=("positive", "negative")
+)
+SLOT = Slot("t4", "t4m3", "cat", "t4m1", 4003)
+REAL = THREADS[3]
+
+
+@dataclass
+class Notes:
+    """A log in memory."""
+
+    done: dict[Any, Turn] = field(default_factory=dict)
+
+    def append(self, turn: Turn) -> None:
+        self.done[turn.key] = turn
+
+
+async def last_two(history: History, query: str) -> list[Recalled]:
+    return [Recalled(m, float(i), {"age": -float(i)}) for i, m in enumerate(history.messages[-2:])][::-1]
+
+
+def cast(llm: LLM, *asks: Ask, **other: Any) -> Cast:
+    given: dict[str, Any] = {"past": Shelf(THREADS), "retriever": last_two, "log": Notes(), "mode": "rollout"}
+    return Cast(run="r", retriever_name="last_two", llm=llm, asks=asks or (REPLY, PROBE), **(given | other))
+
+
+def turns(llm: LLM, *asks: Ask, slot: Slot = SLOT, judged: str | None = None, **other: Any) -> list[Turn]:
+    return asyncio.run(take_turn(slot, REAL, cast(llm, *asks, **other), judged))
+
+
+def test_the_prompt_holds_the_path_the_memories_and_the_ask_in_that_order() -> None:
+    [reply] = turns(Echo(), REPLY)
+    assert reply.completion is not None
+    text = reply.completion.text
+    order = ["ann says t4m1", "You are cat.", "cat says", "Write the next message of cat."]
+    assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
+
+
+def test_nothing_at_or_after_the_moment_reaches_the_prompt() -> None:
+    [reply] = turns(Echo(), REPLY)
+    assert reply.completion is not None
+    for late in ("t4m3", "t4m4", "t4m5", "t4m6", "t4m7"):
+        assert f"says {late}" not in reply.completion.text
+
+
+@given(st.integers(0, 6000), st.sampled_from([m.id for m in REAL.messages]))
+def test_no_canary_planted_at_or_after_the_moment_is_ever_shown(moment: int, parent: str) -> None:
+    canary = "XYZZY"
+    planted = tuple(
+        Thread.of(t.id, (replace(m, text=f"{canary} {m.text}") if m.time >= moment else m for m in t.messages))
+        for t in THREADS
+    )
+    slot = Slot("t4", "new", "cat", parent, moment)
+    answering_past = planted[3][parent].time < moment
+    scene = asyncio.run(_prompt(slot, planted)) if answering_past else ""
+    assert canary not in scene
+
+
+async def _prompt(slot: Slot, threads: tuple[Thread, ...]) -> str:
+    [turn] = await take_turn(slot, threads[3], cast(Echo(), REPLY, past=Shelf(threads)))
+    assert turn.completion is not None
+    return turn.completion.text
+
+
+def test_a_strategy_that_returns_the_future_stops_the_run_with_a_sentence() -> None:
+    async def cheat(history: History, query: str) -> list[Recalled]:
+        return [Recalled(message("f", "t4", None, "cat", 4003), 1.0)]
+
+    with pytest.raises(BadInput, match="which is not before 4003"):
+        turns(Echo(), retriever=cheat)
+
+
+def test_probes_of_a_rollout_judge_the_reply_just_written_and_share_its_prompt() -> None:
+    model = Scripted(["brand new words", "positive"])
+    reply, probe = turns(model)
+    first, second = (request.messages[1][1] for request in model.requests)
+    assert "brand new words" in second
+    shared = first[: first.index("Write the next")]
+    assert second.startswith(shared)
+    assert (reply.judged, probe.judged) == (None, "simulated")
+
+
+def test_probes_of_a_replay_judge_the_true_message() -> None:
+    model = Scripted(["brand new words", "positive"])
+    _, probe = turns(model, judged="the true words", mode="replay")
+    assert "the true words" in model.requests[1].messages[1][1]
+    assert probe.judged == "real"
+
+
+def test_a_failed_reply_is_a_counted_row_and_its_probe_has_nothing_to_judge() -> None:
+    model = Scripted([ModelError("empty", "no words"), "positive"])
+    reply, probe = turns(model)
+    assert (reply.failure, reply.completion, reply.message()) == ("empty", None, None)
+    assert probe.failure == "no_reply"
+    assert len(model.requests) == 1
+
+
+def test_a_fatal_failure_is_raised_and_not_logged() -> None:
+    log = Notes()
+    with pytest.raises(ModelError, match="no such key"):
+        turns(Scripted(ModelError("refused", "no such key", fatal=True)), log=log)
+    assert not log.done
+
+
+def test_what_is_logged_is_not_asked_again() -> None:
+    log, model = Notes(), Scripted(["one", "positive"])
+    first = turns(model, log=log)
+    assert turns(model, log=log) == first
+    del log.done["t4", "t4m3", "sentiment", 0]
+    turns(model, log=log)
+    assert [r.max_tokens for r in model.requests] == [50, 3, 3]
+
+
+def test_only_label_probabilities_are_kept() -> None:
+    answer = completion("pos", logprobs={"positive": -0.1, " Pos": -2.0, "neg": -3.0, "The": -4.0, "": -5.0})
+    [probe] = turns(Scripted(answer), PROBE, judged="x", mode="replay")
+    assert probe.completion is not None
+    assert set(probe.completion.logprobs) == {"positive", " Pos", "neg"}
+
+
+def test_the_turn_says_what_was_recalled_and_why() -> None:
+    [reply] = turns(Echo(), REPLY)
+    assert [r.time for r in reply.recalled] == [3004, 2005]
+    assert reply.recalled[0].terms == {"age": -1.0}
+    assert reply.history == 5
+
+
+def test_distance_counts_simulated_messages_since_the_last_real_one() -> None:
+    assert turns(Echo(), REPLY)[0].distance == 1
+    spoken = replace(REAL["t4m1"], origin="simulated")
+    [turn] = asyncio.run(take_turn(SLOT, REAL.plus(spoken), cast(Echo(), REPLY)))
+    assert turn.distance == 2
+
+
+def test_a_seed_depends_on_slot_ask_and_repeat_and_on_nothing_else() -> None:
+    seeds = {turn_seed(s, SLOT, a, r) for s in (0, 1) for a in ("reply", "impact") for r in (0, 1)}
+    assert len(seeds) == 8
+    assert turn_seed(0, SLOT, "reply", 0) == 300502322
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+def test_without_card_and_memory_nothing_personal_is_in_the_prompt() -> None:
+    async def none(history: History, query: str) -> list[Recalled]:
+        return []
+
+    [reply] = turns(Echo(), REPLY, retriever=none, show_card=False)
+    assert reply.completion is not None
+    assert "usually writes" not in reply.completion.text
+    assert "wrote earlier" not in reply.completion.text
+
+
+def test_prompts_are_kept_only_on_request() -> None:
+    assert turns(Echo(), REPLY)[0].prompt is None
+    assert "You are cat." in (turns(Echo(), REPLY, keep_prompts=True)[0].prompt or "")
+
+
+def test_a_person_with_no_past_still_takes_a_turn() -> None:
+    [reply] = turns(Echo(), REPLY, slot=replace(SLOT, author="newcomer"))
+    assert (reply.history, reply.recalled) == (0, ())
