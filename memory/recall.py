@@ -5,6 +5,7 @@ Nothing here can look at or after `before`: a History is cut before a policy eve
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -35,7 +36,9 @@ class History(Protocol):
         """UTC seconds; every message here is strictly earlier."""
 
     @property
-    def messages(self) -> tuple[Message, ...]: ...
+    def messages(self) -> Sequence[Message]:
+        """Decoded when asked for: one by index, a few by slice, all by iteration."""
+
     @property
     def vectors(self) -> Vectors:
         """float32 (n, d), rows of unit length, aligned with `messages`; read when asked for."""

@@ -1,1 +1,4 @@
-"""Readers of dumps and corpora, one format a file: each yields Messages and counts what it repaired or dropped."""
+"""Readers of dumps and corpora, one format a file: `recognises` tells by the first bytes, `read` yields Rows.
+
+A reader drops or repairs what it must and notes each in the Tally; it never stops at a broken row.
+"""

@@ -1,0 +1,244 @@
+"""import_corpus: from dumps to a corpus folder that can be killed at any moment and run again.
+
+Nobody sees half an import: it writes a new generation of the folder and switches at the end. What is expensive, the
+vectors, is kept in Chroma as it is made, so a second run goes on where the first was stopped.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memory import lock, policy, pseudonym, readers
+from memory.embed import Embedder, open_embedder
+from memory.errors import BadInput, Missing
+from memory.generation import MANIFEST, publish, read_manifest, sweep, text_hash, words, write
+from memory.reading import Row, Source, Tally
+from memory.record import FILE, WORDS, Record
+from memory.store import Index
+
+Progress = Callable[[str, int, int | None], None]
+WINDOW = 2048  # messages looked up in the cache at a time
+COMMIT = 256  # texts encoded between two commits to the cache: 4-6 s of work that a kill can cost
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import did. `ok` is False where something is missing from the result that was in the sources."""
+
+    path: Path
+    counts: dict[str, int]
+    read: int
+    kept: int
+    changes: list[tuple[str, str, int, str]] = field(default_factory=list)  # repaired and dropped
+    problems: list[str] = field(default_factory=list)
+    encoded: int = 0  # texts encoded now; the others were known
+    seconds: dict[str, float] = field(default_factory=dict)  # by step
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    def rows(self) -> list[tuple[str, str, int, str]]:
+        """(read | kept | repaired | dropped, reason, count, "file:line, ..." or ids), for a table."""
+        return [("read", "lines", self.read, ""), ("kept", "messages", self.kept, ""), *self.changes]
+
+
+def import_corpus(  # noqa: PLR0913
+    sources: list[Path],
+    out: Path,
+    *,
+    embedder: str = "minilm",
+    keep_names: bool = False,
+    allow_truncated: bool = False,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Adds `sources` (files, or folders of them) to the corpus `out`, which is made if need be. See the report's `ok`.
+
+    Names become pseudonyms with a key that is kept beside the folder, in `out`.key, unless `keep_names`. `strict`:
+    anything repaired or dropped is a problem, and so is nothing at all.
+
+    Raises:
+        Missing: a source that is not there, or a model. BadInput: a format nobody reads. Busy: somebody else imports.
+    """
+    files = _files(sources)
+    model = open_embedder(embedder)
+    with lock.held(out, "personaconv import"):
+        return _Import(out, model, embedder, _calm(progress), strict).run(files, keep_names, allow_truncated)
+
+
+class _Import:
+    def __init__(self, out: Path, model: Embedder, embedder: str, progress: Progress, strict: bool) -> None:
+        self.out, self.model, self.embedder, self.progress, self.strict = out, model, embedder, progress, strict
+        self.tally = Tally()
+        self.seconds: dict[str, float] = {}
+        self.encoded = 0
+        self._since = time.perf_counter()
+
+    def run(self, files: list[Path], keep_names: bool, allow_truncated: bool) -> ImportReport:
+        old = read_manifest(self.out) if (self.out / MANIFEST).is_file() else {}
+        if not files and not old:
+            raise BadInput("nothing to import: no source was named; name files or folders of dumps")
+        if old and old["keep_names"] != keep_names:
+            how = "with the real names" if old["keep_names"] else "with pseudonyms"
+            raise BadInput(f"{self.out} was imported {how}; import the same way, or into a new folder")
+        sweep(self.out, old.get("generation"))
+        folder = self.out / f"generation-{int(old.get('generation', '-0').rpartition('-')[2]) + 1:06d}"
+        folder.mkdir()
+        if old:
+            shutil.copyfile(self.out / old["generation"] / FILE, folder / FILE)
+        record = Record(folder / FILE, None if keep_names else self._key(bool(old)))
+        index = Index(self.out, self.model.name)
+        try:
+            stated = {
+                (s["name"], s["sha256"]): s
+                for s in [*old.get("sources", []), *self._read(files, record, allow_truncated)]
+            }
+            self._step("read")
+            record.mend(self.tally)
+            record.rename()
+            self._step("repair")
+            self._encode(record, index)
+            self._step("encode")
+            contents = write(folder, record, index, self.model.dim, lambda n, of: self.progress("write", n, of))
+        finally:
+            record.close()
+            index.close()
+        report = self._report(contents["counts"])
+        stamp = {"name": self.embedder, "stamp": self.model.name, "dim": self.model.dim}
+        manifest = {"embedder": stamp, "keep_names": keep_names, "sources": list(stated.values()), **contents}
+        publish(self.out, folder, {**manifest, "report": report.rows(), "problems": report.problems})
+        self._step("write")
+        return report
+
+    def _key(self, needed: bool) -> bytes:
+        file = self.out.with_name(self.out.name + ".key")
+        if needed and not file.exists():
+            raise Missing(f"{file} is gone, so new names would not fit the old ones; put it back, or use a new folder")
+        return pseudonym.key(file)
+
+    def _step(self, name: str) -> None:
+        now = time.perf_counter()
+        self.seconds[name], self._since = now - self._since, now
+
+    def _read(self, files: list[Path], record: Record, allow_truncated: bool) -> list[dict[str, Any]]:
+        size, done = sum(f.stat().st_size for f in files), 0
+        stated = []
+        for file in files:
+            source = Source(file, allow_truncated)
+            read = _reader(source)
+            rows = self._watched(read(source, self.tally), source, done, size)
+            record.add(rows, file.name, self.tally)
+            done += source.done
+            stated.append({"name": file.name, "sha256": source.sha256, "bytes": source.done})
+        return stated
+
+    def _watched(self, rows: Iterator[Row], source: Source, done: int, size: int) -> Iterator[Row]:
+        for at, row in enumerate(rows):
+            if at % 1024 == 0:
+                self.progress("read", done + source.done, size)
+            yield row
+
+    def _encode(self, record: Record, index: Index) -> None:
+        """Brings the index to what the record says: only what is new or edited is encoded."""
+        total = record.sql.execute(f"select count(*) from messages where {WORDS}").fetchone()[0]
+        query = "select id, coalesce(author, ''), time, title, text from messages order by row"
+        cursor, done = record.sql.execute(query), 0
+        while found := cursor.fetchmany(WINDOW):
+            known = index.facts([f[0] for f in found])
+            spoken = [(id, author, at, said) for id, author, at, title, text in found if (said := words(title, text))]
+            index.remove([id for id in known if id not in {s[0] for s in spoken}])
+            facts = {
+                id: {"hash": text_hash(said).hex(), "author": author, "time": at} for id, author, at, said in spoken
+            }
+            moved = [i for i, f in facts.items() if i in known and known[i] != f and known[i]["hash"] == f["hash"]]
+            if moved:
+                index.upsert(moved, index.vectors(moved), [facts[id] for id in moved])
+            new = {id: said for id, _, _, said in spoken if known.get(id, {}).get("hash") != facts[id]["hash"]}
+            done += len(spoken) - len(new)
+            self.progress("encode", done, total)
+            for ids, texts in _portions(new):
+                vectors = dict(zip(texts, self.model(texts), strict=True))
+                index.upsert(ids, np.array([vectors[new[id]] for id in ids]), [facts[id] for id in ids])
+                self.encoded += len(texts)
+                done += len(ids)
+                self.progress("encode", done, total)
+
+    def _report(self, counts: dict[str, int]) -> ImportReport:
+        tally = self.tally
+        changes: list[tuple[str, str, int, str]] = [
+            (what, reason, count, ", ".join(tally.examples[what, reason]))
+            for (what, reason), count in sorted(tally.counts.items(), key=lambda c: (c[0][0], -c[1], c[0][1]))
+        ]
+        problems = list(tally.problems)
+        if not counts["messages"]:
+            why = ", ".join(reason for _, reason, _, _ in changes) or "the sources are empty"
+            problems.append(f"no message was found: {tally.read} lines read ({why}); this corpus can simulate nobody")
+        if self.strict and changes:
+            total = sum(count for _, _, count, _ in changes)
+            problems.append(f"strict: {total} rows were repaired or dropped")
+        kept = tally.read - tally.total("dropped")
+        return ImportReport(self.out, counts, tally.read, kept, changes, problems, self.encoded, self.seconds)
+
+
+def _portions(new: dict[str, str]) -> Iterator[tuple[list[str], list[str]]]:
+    """(ids, their different texts), at most COMMIT texts each; equal texts stand together and are encoded once."""
+    sharing: dict[str, list[str]] = {}
+    for id, text in new.items():
+        sharing.setdefault(text, []).append(id)
+    texts = list(sharing)
+    for at in range(0, len(texts), COMMIT):
+        part = texts[at : at + COMMIT]
+        yield [id for text in part for id in sharing[text]], part
+
+
+def _files(sources: list[Path]) -> list[Path]:
+    files: list[Path] = []
+    for source in sources:
+        if source.is_dir():
+            inside = sorted(f for f in source.iterdir() if f.is_file() and f.suffix in SUFFIXES)
+            if not inside:
+                raise Missing(f"{source} has no dump in it; files that end in {', '.join(SUFFIXES)} are looked for")
+            files += inside
+        elif source.is_file():
+            files.append(source)
+        else:
+            raise Missing(f"there is no file or folder {source}; check the path")
+    return files
+
+
+SUFFIXES = (".ndjson", ".jsonl", ".json", ".zst")
+
+
+def _reader(source: Source) -> Callable[[Source, Tally], Iterator[Row]]:
+    head = source.head()
+    for name in policy.names(readers):
+        reader = import_module(f"memory.readers.{name}")
+        if reader.recognises(head) or not head.strip(b"\0 \t\r\n"):
+            read: Callable[[Source, Tally], Iterator[Row]] = reader.read
+            return read
+    raise BadInput(
+        f"{source.path} is in no format that is known here (it begins with {head[:20]!r}); "
+        f"known: {', '.join(policy.names(readers))} (one JSON object a line, plain or .zst)"
+    )
+
+
+def _calm(progress: Progress | None) -> Progress:
+    """`progress` at most four times a second for each thing done, and at its end."""
+    last: dict[str, float] = {}
+
+    def calm(what: str, done: int, total: int | None) -> None:
+        now = time.monotonic()
+        if progress is not None and (done == total or now - last.get(what, 0) > 0.25):
+            last[what] = now
+            progress(what, done, total)
+
+    return calm

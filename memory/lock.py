@@ -1,0 +1,46 @@
+"""One writer at a time: a lock on a folder that fails at once and names who holds it. It ends with its process."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory.errors import Busy, clip
+
+FILE = ".lock"
+
+
+@contextmanager
+def held(folder: Path, command: str) -> Iterator[None]:
+    """Holds `folder` (made if need be) for `command` until the block ends or the process dies, kill -9 included.
+
+    Raises:
+        Busy: another process, or another block of this one, holds it; names its command, pid and since when.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / FILE).open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Busy(f"{folder} is in use by {_holder(folder)}; wait until it ends, or stop it") from None
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+        file.truncate(0)
+        file.write(json.dumps({"command": command, "pid": os.getpid(), "since": since}))
+        file.flush()
+        try:
+            yield
+        finally:
+            file.truncate(0)
+
+
+def _holder(folder: Path) -> str:
+    try:
+        who = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        return f"{clip(str(who['command']))!r}, process {who['pid']}, since {who['since']} UTC"
+    except (ValueError, TypeError, KeyError):  # it has the lock and is just writing its name
+        return "another process"
