@@ -2,6 +2,7 @@
 
 scored = await evaluation.score(turns, store)      # rows: the model and every baseline on the same targets
 cells = evaluation.table(scored)                   # per mode, task and system: metrics and counts
+    evaluation.write_report(run, manifest, turns, scored, cells, store)   # one HTML file
 """
 
 from importlib import import_module
@@ -10,11 +11,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evaluation.baselines import BASELINES, Baseline
     from evaluation.metrics import METRICS, Metric
+    from evaluation.report import write_report
     from evaluation.rows import Scored, dump, load
     from evaluation.scoring import Cell, score, table
     from evaluation.tasks import Task
 
-__all__ = ["BASELINES", "METRICS", "Baseline", "Cell", "Metric", "Scored", "Task", "dump", "load", "score", "table"]
+__all__ = [
+    "BASELINES",
+    "METRICS",
+    "Baseline",
+    "Cell",
+    "Metric",
+    "Scored",
+    "Task",
+    "dump",
+    "load",
+    "score",
+    "table",
+    "write_report",
+]
 
 _HOME = {
     "BASELINES": "baselines",
@@ -28,6 +43,7 @@ _HOME = {
     "load": "rows",
     "score": "scoring",
     "table": "scoring",
+    "write_report": "report",
 }
 
 

@@ -19,7 +19,7 @@ def words_to_vectors(texts: list[str]) -> np.ndarray:
     rows = np.zeros((len(texts), 64), np.float32)
     for row, text in zip(rows, texts, strict=True):
         for word in text.casefold().split():
-            row[zlib.crc32(word.encode()) % 64] += 1
+            row[zlib.crc32(word.encode("utf-8", "replace")) % 64] += 1
     size = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, size, out=np.zeros_like(rows), where=size > 0)
 
