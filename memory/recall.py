@@ -44,9 +44,6 @@ class History(Protocol):
         """float32 (n, d), rows of unit length, aligned with `messages`; read when asked for."""
 
     def __len__(self) -> int: ...
-    def message(self, i: int) -> Message:
-        """The message at `i`, decoded alone: for policies that look at vectors first."""
-
     async def embed(self, texts: list[str]) -> Vectors:
         """float32 (len(texts), d), unit rows; looked up where the text is known, else encoded off the loop."""
 

@@ -6,7 +6,7 @@ A run goes on only under the same manifest; settings that decide speed alone may
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -15,7 +15,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memory.errors import BadInput, clip
 from memory.store import MemoryStore
@@ -48,6 +48,15 @@ class RunSpec(BaseModel):
     concurrency: int = Field(1, ge=1)
     timeout: float = Field(120.0, gt=0)
     attempts: int = Field(4, ge=1)
+
+    @staticmethod
+    def of(fields: Mapping[str, Any]) -> RunSpec:
+        """A checked spec. Raises BadInput that names each wrong field, what was found and what is meant."""
+        try:
+            return RunSpec(**fields)
+        except ValidationError as error:
+            wrong = [f"{'.'.join(map(str, e['loc'][:1]))} = {e['input']!r}: {e['msg']}" for e in error.errors()]
+            raise BadInput("; ".join(dict.fromkeys(wrong))) from None
 
 
 def manifest(

@@ -124,9 +124,6 @@ class Leaves:
     def __len__(self) -> int:
         return len(self.messages)
 
-    def message(self, i: int) -> Message:
-        return self.messages[i]
-
     @property
     def vectors(self) -> Vectors:
         return _bag([m.words for m in self.messages])

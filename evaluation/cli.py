@@ -1,0 +1,168 @@
+"""The command `personaconv`: thin over the Python API. Each command imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memory.errors import PersonaconvError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Simulate threads with persona agents that remember one real person each, and score how like them they are.",
+)
+
+WrongUse: type[Any] = typer.BadParameter.__mro__[2]  # the parent of all mistakes in options and arguments
+Sources = Annotated[list[Path], typer.Argument(help="Dumps: .ndjson, .jsonl or .zst, comments and submissions.")]
+Run = Annotated[Path, typer.Argument(help="A run folder.")]
+BaseURL = Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint, e.g. http://127.0.0.1:8000/v1.")]
+
+
+@app.command("import")
+def import_(
+    sources: Sources,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The corpus folder to make or add to.")],
+    embedder: Annotated[str, typer.Option(help="minilm, bag, or sentence-transformers:<model>.")] = "minilm",
+    keep_names: Annotated[bool, typer.Option(help="Do not pseudonymise people.")] = False,
+    allow_truncated: Annotated[bool, typer.Option(help="Accept an archive that breaks off.")] = False,
+    strict: Annotated[bool, typer.Option(help="Fail on any row that was repaired or dropped.")] = False,
+) -> None:
+    """Read dumps into a corpus folder: messages, reply trees, vectors."""
+    from evaluation.console import Live, show
+    from memory.importing import import_corpus
+
+    with Live() as live:
+        report = import_corpus(
+            sources,
+            out,
+            embedder=embedder,
+            keep_names=keep_names,
+            allow_truncated=allow_truncated,
+            strict=strict,
+            progress=live,
+        )
+    show(f"Import into {out}", ["what", "reason", "rows", "examples"], report.rows(), right=["rows"])
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
+def simulate(  # noqa: PLR0913 - the options of a command are its parameters
+    corpus: Annotated[Path, typer.Argument(help="A corpus folder made by import.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The run folder; an unfinished run there goes on.")],
+    model: Annotated[str, typer.Option(help="embedded, openai:<model>, or any <provider>:<model>.")] = "embedded",
+    base_url: BaseURL = None,
+    mode: Annotated[str, typer.Option(help="replay (real context) or rollout (simulated context).")] = "rollout",
+    retriever: Annotated[str, typer.Option(help="A policy, e.g. dense:k=8; see personaconv policies.")] = "dense",
+    card: Annotated[bool, typer.Option(help="Show the person's habits in the prompt.")] = True,
+    threads: Annotated[int, typer.Option(help="How many threads to draw by seed.")] = 3,
+    thread: Annotated[list[str] | None, typer.Option(help="A thread by id, instead of drawing; repeatable.")] = None,
+    cut: Annotated[int, typer.Option(help="First messages of a thread that stay real.")] = 1,
+    max_turns: Annotated[int, typer.Option(help="Most turns of a thread, 0 for all.")] = 0,
+    repeats: Annotated[int, typer.Option(help="How often each thread is played.")] = 1,
+    probe: Annotated[list[str] | None, typer.Option(help="sentiment, impact, none; default both.")] = None,
+    seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 0,
+    keep_prompts: Annotated[bool, typer.Option(help="Store whole prompts in the log.")] = False,
+    concurrency: Annotated[int, typer.Option(help="Turns in flight; 1 suits the embedded model.")] = 1,
+    timeout: Annotated[float, typer.Option(help="Seconds for one attempt of a call.")] = 120.0,
+) -> None:
+    """Play threads with persona agents and probe every turn."""
+    from evaluation.running import play
+    from simulator.manifest import RunSpec
+
+    wanted: dict[str, Any] = {
+        "mode": mode, "model": model, "base_url": base_url, "retriever": retriever, "card": card,
+        "threads": tuple(thread) if thread else threads, "cut": cut, "max_turns": max_turns, "repeats": repeats,
+        "seed": seed, "keep_prompts": keep_prompts, "concurrency": concurrency, "timeout": timeout,
+    }  # fmt: skip
+    progress, usage = play(RunSpec.of(wanted), corpus, out, probe)
+    made = progress.calls_done - progress.found
+    print(f"{progress.threads} threads, {made} calls made, {progress.found} found in the log, {progress.failed} failed")
+    print(f"{usage.tokens_in:,} tokens in, {usage.cached:,} of them cached, {usage.tokens_out:,} out")
+    if progress.left_out:
+        print(f"{progress.left_out} real messages left out: their writers are gone")
+    print(f"next: personaconv report {out}")
+
+
+@app.command()
+def report(
+    run: Run,
+    corpus: Annotated[Path | None, typer.Option(help="Where the corpus is, if it moved.")] = None,
+) -> None:
+    """Score a run beside its baselines and write the report; no model is called."""
+    from evaluation.results import make
+    from evaluation.running import show_cells
+
+    made = make(run, corpus)
+    show_cells(made.cells)
+    for file in (made.report, made.transcript, made.scores):
+        print(file)
+
+
+@app.command()
+def view(
+    run: Run,
+    thread: Annotated[str | None, typer.Option(help="One thread by id; default all.")] = None,
+    corpus: Annotated[Path | None, typer.Option(help="Where the corpus is, if it moved.")] = None,
+) -> None:
+    """Print the real and the simulated thread as one tree."""
+    from evaluation.results import transcripts
+
+    print(transcripts(run, corpus, thread))
+
+
+@app.command()
+def policies() -> None:
+    """List retrievers, schedulers and tasks with their options."""
+    from evaluation.console import show
+    from evaluation.running import policy_rows
+
+    show("Policies", ["kind", "name", "options", "what it does"], policy_rows())
+
+
+@app.command()
+def doctor(
+    folder: Annotated[Path, typer.Argument(help="A folder that should be writable.")] = Path(),
+    base_url: BaseURL = None,
+    deep: Annotated[bool, typer.Option(help="Also start the embedded model and ask it something.")] = False,
+) -> None:
+    """Say which parts work here, and what to do about those that do not."""
+    from evaluation.console import show
+    from evaluation.doctor import checks
+
+    found = list(checks(folder=folder, base_url=base_url, deep=deep))
+    rows = [("ok" if c.ok else "FAILED", c.name, c.found, "" if c.ok else c.todo) for c in found]
+    show("Parts", ["", "part", "found", "what to do"], rows)
+    if not all(check.ok for check in found):
+        raise typer.Exit(1)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command. Exit status: 0 done, 1 done with findings, 2 a mistake to mend, 130 stopped by Ctrl-C."""
+    try:
+        return app(arguments, prog_name="personaconv", standalone_mode=False) or 0
+    except WrongUse as error:
+        error.show()
+        return 2
+    except PersonaconvError as error:
+        return _say(str(error))
+    except OSError as error:
+        return _say(f"{error.filename or 'the system'}: {error.strerror or error}; mend that and run the command again")
+    except (KeyboardInterrupt, typer.Abort):
+        print("stopped; all that was finished is kept: the same command goes on from here", file=sys.stderr)
+        return 130
+
+
+def _say(sentence: str) -> int:
+    print(f"personaconv: {sentence}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

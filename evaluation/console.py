@@ -1,0 +1,118 @@
+"""What a person sees while something runs: progress with what is done, tokens and time left; tables; one-line errors.
+
+On a terminal a bar that moves, elsewhere a plain line every few seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from simulator.records import Turn
+    from simulator.run import Progress
+    from simulator.wrappers import Usage
+
+EVERY = 10.0  # seconds between plain lines where there is no terminal
+
+
+def console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=True)
+
+
+def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable[str] = ()) -> None:
+    """Prints a table; columns named in `right` are aligned right. Cells are text, never markup."""
+    from rich.table import Table
+    from rich.text import Text
+
+    numbers = set(right)
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in numbers else "left")
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    console().print(table)
+
+
+class Live:
+    """A progress display for one task at a time; use as a context manager."""
+
+    def __init__(self) -> None:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        self._console = console()
+        self._bar: Progress | None = None
+        if self._console.is_terminal:
+            self._bar = Progress(
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[note]}"),
+                TextColumn("left"),
+                TimeRemainingColumn(compact=True),
+                console=self._console,
+            )
+        self._tasks: dict[str, Any] = {}
+        self._said = 0.0
+        self._began: dict[str, tuple[float, int]] = {}
+
+    def __enter__(self) -> Live:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, what: str, done: int, total: int | None = None, note: str = "") -> None:
+        """Shows that `done` of `total` of `what` are finished."""
+        if self._bar is not None:
+            if what not in self._tasks:
+                self._tasks[what] = self._bar.add_task(what, total=total, note=note)
+            self._bar.update(self._tasks[what], completed=done, total=total, note=note)
+            return
+        now = time.monotonic()
+        first = self._began.setdefault(what, (now, done))
+        if now - self._said >= EVERY or done == total or first[0] == now:
+            self._said = now
+            self._console.print(
+                f"{what}: {done}{f' of {total}' if total else ''}{_left(first, now, done, total)} {note}"
+            )
+
+
+def _left(first: tuple[float, int], now: float, done: int, total: int | None) -> str:
+    began, at = first
+    if not total or done <= at or done >= total:
+        return ""
+    return f", {(now - began) / (done - at) * (total - done):.0f} s left"
+
+
+def watch(live: Live, usage: Usage, what: str) -> Any:
+    """A watcher for simulator.run.simulate that feeds `live` with calls, tokens and speed."""
+    began = time.monotonic()
+
+    def seen(progress: Progress, turn: Turn | None) -> None:
+        speed = (usage.tokens_in - usage.cached + usage.tokens_out) / max(0.001, time.monotonic() - began)
+        share = usage.cached / usage.tokens_in if usage.tokens_in else 0
+        note = f"{usage.tokens_in:,} tokens in ({share:.0%} cached), {usage.tokens_out:,} out, {speed:.0f}/s"
+        note += f", {progress.failed} failed" if progress.failed else ""
+        live(what, progress.calls_done, progress.calls, note)
+
+    return seen

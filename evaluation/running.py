@@ -1,0 +1,96 @@
+"""What the command and the examples share: a run with its progress shown, a table printed, the policies listed."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import memory.retrievers
+import simulator.schedulers
+from evaluation import tasks
+from evaluation.console import Live, show, watch
+from memory import policy
+from memory.store import MemoryStore
+from simulator.llm import LLM
+from simulator.manifest import RunSpec
+from simulator.records import Ask
+from simulator.run import Progress, simulate
+from simulator.wrappers import Metered, Retried, Usage
+
+if TYPE_CHECKING:
+    from evaluation.scoring import Cell
+
+PROBES = ("sentiment", "impact")
+
+
+def asks(probes: Sequence[str] | None = None) -> tuple[Ask, ...]:
+    """The reply and the named probes (default: all), in the order of asking. "none": the reply alone."""
+    wanted = PROBES if not probes else () if list(probes) == ["none"] else tuple(probes)
+    return tuple(tasks.load(name).ASK for name in ("generation", *(n for n in wanted if n != "generation")))
+
+
+def play(
+    spec: RunSpec, corpus: Path, out: Path, probes: Sequence[str] | None = None, llm: LLM | None = None
+) -> tuple[Progress, Usage]:
+    """Simulates with progress shown. `llm` instead of the model that `spec` names: a fake, or one already open."""
+    wanted = asks(probes)
+    store = MemoryStore.open(corpus)
+    try:
+        return asyncio.run(_play(spec, store, out, wanted, llm))
+    finally:
+        store.close()
+
+
+async def _play(
+    spec: RunSpec, store: MemoryStore, out: Path, wanted: tuple[Ask, ...], llm: LLM | None
+) -> tuple[Progress, Usage]:
+    from simulator.models import open_llm
+
+    metered = Metered(llm or open_llm(spec.model, spec.base_url, spec.timeout))
+    try:
+        with Live() as live:
+            seen = watch(live, metered.usage, f"{spec.mode} on {metered.name}")
+            progress = await simulate(spec, store, Retried(metered, spec.attempts), wanted, out, seen)
+    finally:
+        await metered.close()
+    return progress, metered.usage
+
+
+def show_cells(cells: Sequence[Cell]) -> None:
+    """Prints model and baselines of each task in one table, with n asked, scored and failed."""
+    for mode, task in dict.fromkeys((cell.mode, cell.task) for cell in cells):
+        own = [cell for cell in cells if (cell.mode, cell.task) == (mode, task)]
+        names = list(dict.fromkeys(name for cell in own for name in cell.metrics))
+        rows = [
+            (cell.system, cell.asked, cell.scored, cell.failed, *(_number(cell.metrics.get(name)) for name in names))
+            for cell in own
+        ]
+        columns = ["system", "asked", "scored", "failed", *names]
+        show(f"{task}, {mode}", columns, rows, right=columns[1:])
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def policy_rows() -> Iterator[tuple[str, str, str, str]]:
+    """(kind, name, options with defaults, first line of its docstring) of every policy in the folders."""
+    for kind, folder in (("retriever", memory.retrievers), ("scheduler", simulator.schedulers)):
+        for name in policy.names(folder):
+            module = import_module(f"{folder.__name__}.{name}")
+            yield kind, name, _options(module.Policy), _first_line(module)
+    for name in tasks.names():
+        module = import_module(f"{tasks.__name__}.{name}")
+        yield "task", name, "", _first_line(module)
+
+
+def _options(kind: Any) -> str:
+    return ", ".join(f"{f.name}={f.default}" for f in dataclasses.fields(kind))
+
+
+def _first_line(module: Any) -> str:
+    return str(module.__doc__ or "").strip().splitlines()[0]
