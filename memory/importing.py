@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from memory import lock, policy, pseudonym, readers
+from memory import carried, lock, policy, pseudonym, readers
 from memory.embed import Embedder, open_embedder
 from memory.errors import BadInput, Missing
 from memory.generation import MANIFEST, publish, read_manifest, sweep, text_hash, words, write
 from memory.reading import Row, Source, Tally
+from memory.recall import Vectors
 from memory.record import FILE, WORDS, Record
 from memory.store import Index
 
@@ -106,7 +107,7 @@ class _Import:
             record.mend(self.tally)
             record.rename()
             self._step("repair")
-            self._encode(record, index)
+            self._encode(record, index, carried.load({file.parent for file in files}, self.model.name))
             self._step("encode")
             contents = write(folder, record, index, self.model.dim, lambda n, of: self.progress("write", n, of))
         finally:
@@ -147,8 +148,8 @@ class _Import:
                 self.progress("read", done + source.done, size)
             yield row
 
-    def _encode(self, record: Record, index: Index) -> None:
-        """Brings the index to what the record says: only what is new or edited is encoded."""
+    def _encode(self, record: Record, index: Index, given: dict[bytes, Vectors]) -> None:
+        """Brings the index to what the record says: only what is new or edited, and not given, is encoded."""
         total = record.sql.execute(f"select count(*) from messages where {WORDS}").fetchone()[0]
         query = "select id, coalesce(author, ''), time, title, text from messages order by row"
         cursor, done = record.sql.execute(query), 0
@@ -166,9 +167,11 @@ class _Import:
             done += len(spoken) - len(new)
             self.progress("encode", done, total)
             for ids, texts in _portions(new):
-                vectors = dict(zip(texts, self.model(texts), strict=True))
+                vectors = {text: given[h] for text in texts if (h := text_hash(text)) in given}
+                lacking = [text for text in texts if text not in vectors]
+                vectors.update(zip(lacking, self.model(lacking) if lacking else (), strict=True))
                 index.upsert(ids, np.array([vectors[new[id]] for id in ids]), [facts[id] for id in ids])
-                self.encoded += len(texts)
+                self.encoded += len(lacking)
                 done += len(ids)
                 self.progress("encode", done, total)
 

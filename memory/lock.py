@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memory.errors import Busy, clip
+from memory.errors import BadInput, Busy, clip
 
 FILE = ".lock"
 
@@ -20,9 +20,13 @@ def held(folder: Path, command: str) -> Iterator[None]:
     """Holds `folder` (made if need be) for `command` until the block ends or the process dies, kill -9 included.
 
     Raises:
+        BadInput: it is a file.
         Busy: another process, or another block of this one, holds it; names its command, pid and since when.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise BadInput(f"{folder} is a file, or lies under one; name a folder") from None
     with (folder / FILE).open("a+", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

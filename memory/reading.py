@@ -143,7 +143,9 @@ class Source:
                 pass
             tally.problems.append(f"{self.path} is damaged ({error}); what was before that place is kept")
             return
-        if open_ and not self.allow_truncated:
+        if open_ and self.allow_truncated:
+            tally.note("dropped", "what stood after the cut of an archive, as allowed", self.name)
+        elif open_:
             tally.problems.append(
                 f"{self.path} ends in the middle of its archive: the rows before the cut are kept; "
                 "get it whole, or accept it with allow_truncated"

@@ -218,8 +218,8 @@ class Record:
         self.sql.execute("delete from messages where thread is null")
 
     def _add_roots(self, tally: Tally) -> None:
-        """A post without author or words for each thread whose own is not in the data, as old as its oldest comment."""
-        query = """select thread, min(said_time), place from messages where thread not in
+        """A post without author or words for each thread whose own is not there, a second before its oldest comment."""
+        query = """select thread, min(said_time) - 1, place from messages where thread not in
                    (select id from messages where kind = 'post') group by thread"""
         missing = self.sql.execute(query).fetchall()
         for thread, _, _ in missing:

@@ -10,7 +10,7 @@ ELSEWHERE = "parent in another thread: hung under the post"
 SELF = "its own parent: hung under the post"
 CYCLE = "parents in a circle: opened at the earliest message"
 POST = "post with a parent: parent removed"
-EARLY = "earlier than its parent: moved to its parent's time"
+EARLY = "earlier than its parent: moved to a second after it"
 
 
 class Node(NamedTuple):
@@ -60,7 +60,7 @@ def repair(root: str, nodes: Iterable[Node], elsewhere: frozenset[str] = frozens
     time: dict[str, int] = {}
     for id in _downwards(root, parent):
         node, above = given[id], parent[id]
-        time[id] = node.time if above is None else max(node.time, time[above])
+        time[id] = node.time if above is None or node.time >= time[above] else time[above] + 1
         tree.append(Node(id, above, time[id]))
         if time[id] != node.time:
             fixes.append(Fix(tree[-1], EARLY))

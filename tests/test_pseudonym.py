@@ -1,0 +1,56 @@
+import stat
+from pathlib import Path
+
+import pytest
+
+from memory import pseudonym
+from memory.errors import BadInput
+
+
+def test_a_pseudonym_is_short_stable_and_blind_to_case() -> None:
+    one = pseudonym.pseudonym(pseudonym.digest(b"k" * 32, "Bob"))
+    assert one == pseudonym.pseudonym(pseudonym.digest(b"k" * 32, "bob"))
+    assert one.startswith("u_") and len(one) == 10
+    assert one != pseudonym.pseudonym(pseudonym.digest(b"x" * 32, "bob"))
+
+
+def test_a_new_key_is_readable_by_its_owner_alone_and_stays_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "c.key"
+    assert pseudonym.key(file) == pseudonym.key(file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    file.write_text("not a key")
+    with pytest.raises(BadInput, match="put the right file back"):
+        pseudonym.key(file)
+
+
+@pytest.mark.parametrize(
+    "name", ["AutoModerator", "RemindMeBot", "haiku-bot", "some_BOT", "TweetBot2", "bot", "AUTOTLDR"]
+)
+def test_names_that_say_so_are_bots(name: str) -> None:
+    assert pseudonym.is_bot(name)
+
+
+@pytest.mark.parametrize("name", ["talbot", "Abbot", "robots_fan", "botany", "TALBOT", "Bottom"])
+def test_names_that_only_contain_the_letters_are_people(name: str) -> None:
+    assert not pseudonym.is_bot(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("write to ann.b+c@mail.example.org now", "write to [email] now"),
+        ("call (555) 010-1234 or 555-010-1234.", "call [phone] or [phone]."),
+        ("call +44 20 7946 0000", "call [phone]"),
+        ("in 2019-2020, 10.5281/zenodo.4301234, 1234567, 192.168.100.1000", None),
+        ("a 700x23 tyre, 26 559 wheels, 3-2-1", None),
+    ],
+)
+def test_addresses_and_numbers_of_people_are_taken_out_and_other_numbers_stay(text: str, clean: str | None) -> None:
+    assert pseudonym.scrub(text) == (text if clean is None else clean)
+
+
+def test_mentions_of_authors_become_their_pseudonyms_and_ordinary_words_stay() -> None:
+    known = {"bob": "u_1", "going": "u_2", "se_00012": "u_3", "a-b": "u_4"}
+    text = "u/Bob, /u/bob @BOB @stranger bob going se_00012 se_000123 x/se_00012 @a-b @going"
+    said = pseudonym.mentions(text, lambda name: known.get(name.casefold()))
+    assert said == "u/u_1, /u/u_1 @u_1 @stranger bob going u_3 se_000123 x/se_00012 @u_4 @u_2"
