@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -135,11 +135,25 @@ def _gap(truth: Sequence[float], guess: Sequence[float]) -> NDArray[np.float64]:
     return np.asarray(truth, np.float64) - np.asarray(guess, np.float64)
 
 
+class _Words:
+    """rouge-score's own tokenizer and stemmer, with each word stemmed once: stemming took 40 % of the time."""
+
+    def __init__(self) -> None:
+        from nltk.stem.porter import PorterStemmer  # type: ignore[import-untyped]
+        from rouge_score.tokenize import tokenize  # type: ignore[import-untyped]
+
+        self.stem = lru_cache(maxsize=50_000)(PorterStemmer().stem)
+        self._split = tokenize
+
+    def tokenize(self, text: str) -> Any:
+        return self._split(text, self)
+
+
 @cache
 def _scorer() -> Any:  # rouge-score has no types, and takes seconds to import
     from rouge_score import rouge_scorer  # type: ignore[import-untyped]
 
-    return rouge_scorer.RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
+    return rouge_scorer.RougeScorer(["rouge1", "rougeL"], tokenizer=_Words())
 
 
 @cache

@@ -146,3 +146,12 @@ def test_rouge_is_symmetric_and_between_zero_and_one_for_any_text(a: str, b: str
     assert metrics.rouge(a, b) == pytest.approx(metrics.rouge(b, a))
     assert all(0.0 <= v <= 1.0 for v in metrics.rouge(a, b))
     assert all(v in (0.0, pytest.approx(1.0)) for v in metrics.rouge(a, a))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text("abcdefgnisy ,.'", max_size=300), st.text("abcdefgnisy ,.'", max_size=300))
+def test_stemming_each_word_once_changes_no_value(a: str, b: str) -> None:
+    from rouge_score import rouge_scorer
+
+    plain = rouge_scorer.RougeScorer(["rouge1", "rougeL"], use_stemmer=True).score(a, b)
+    assert metrics.rouge(a, b) == (plain["rouge1"].fmeasure, plain["rougeL"].fmeasure)
