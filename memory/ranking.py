@@ -12,14 +12,22 @@ from memory.message import Message
 from memory.recall import History
 
 
+def check(k: int) -> None:
+    """
+    Raises:
+        BadInput: k below 0.
+    """
+    if k < 0:
+        raise BadInput(f"k={k} messages cannot be recalled; give 0 or more")
+
+
 def top(history: History, scores: NDArray[Any], k: int) -> list[tuple[int, Message]]:
     """The k best of `history` as (position, message); only these, and what ties with the last, are read.
 
     Raises:
         BadInput: k below 0.
     """
-    if k < 0:
-        raise BadInput(f"k={k} messages cannot be recalled; give 0 or more")
+    check(k)
     if k == 0 or not len(history):
         return []
     if k < len(scores):

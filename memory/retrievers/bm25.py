@@ -34,7 +34,8 @@ class Policy:
         having = (counts > 0).sum(axis=0)
         idf = np.log1p((len(said) - having + 0.5) / (having + 0.5))
         norm = self.k1 * (1 - self.b + self.b * length / max(length.mean(), 1))
-        terms = idf * counts * (self.k1 + 1) / (counts + norm[:, None])
+        terms = np.zeros_like(counts)
+        np.divide(idf * counts * (self.k1 + 1), counts + norm[:, None], out=terms, where=counts > 0)
         scores = np.round(terms.sum(axis=1), 9)
         return [
             Recalled(m, float(scores[i]), {w: float(t) for w, t in zip(asked, terms[i], strict=True) if t})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from memory.errors import BadInput
-from memory.ranking import top
+from memory.ranking import check, top
 from memory.recall import History, Recalled, Vectors
 from memory.store import Past
 
@@ -32,6 +32,7 @@ class Policy:
 def _native(history: History, asked: Vectors, k: int) -> list[Recalled]:
     if not isinstance(history, Past):
         raise BadInput("dense:native=true asks Chroma, so it needs the history of an imported corpus")
+    check(k)
     by_id = {m.id: m for m in history.messages}
     found = [(by_id[id], round(cosine, DIGITS)) for id, cosine in history.native(asked, k) if id in by_id]
     found.sort(key=lambda f: (-f[1], -f[0].time, f[0].id))
