@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-MARK = "| "
+MARK = "> "
 
 NAMES = "s|bos|eos|pad|unk|think|start_of_turn|end_of_turn|assistant|system|user|tool_call"
 CONTROL = re.compile(
@@ -31,9 +31,14 @@ def inert(text: str) -> str:
 
 
 def fenced(text: str) -> str:
-    """Inert text with a mark before every line, blank lines left out; "| " alone for no words."""
+    """Inert text with a mark before every line, blank lines left out; the bare mark for no words."""
     lines = [line.strip() for line in inert(text).splitlines()]
     return "\n".join(MARK + line for line in lines if line) or MARK.rstrip()
+
+
+def unfenced(text: str) -> str:
+    """An answer without the marks that a model copied from its prompt."""
+    return "\n".join(re.sub(r"^(?:> ?)+", "", line) for line in text.strip().splitlines()).strip()
 
 
 def label(name: str, limit: int = 40) -> str:

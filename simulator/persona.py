@@ -7,7 +7,6 @@ from statistics import median
 
 from memory.message import Message
 from memory.recall import History
-from simulator.fence import label
 
 LATEST = 50  # messages that the card looks at: habits change, and reading more costs time at every turn
 FEW = 3  # below this a habit is an accident
@@ -20,11 +19,11 @@ def card(history: History) -> str:
         return ""
     words = [len(m.words.split()) for m in latest]
     facts = [
-        f"{label(history.user)} usually writes about {round(median(words))} words",
-        _often(latest, "starts without a capital", lambda text: text[:1].islower()),
-        _often(latest, "asks questions", lambda text: "?" in text),
-        _often(latest, "uses exclamation marks", lambda text: "!" in text),
-        _often(latest, "leaves out the final full stop", lambda text: text[-1:].isalnum()),
+        f"You usually write about {round(median(words))} words",
+        _often(latest, "start without a capital", lambda text: text[:1].islower()),
+        _often(latest, "ask questions", lambda text: "?" in text),
+        _often(latest, "use exclamation marks", lambda text: "!" in text),
+        _often(latest, "leave out the final full stop", lambda text: text[-1:].isalnum()),
     ]
     return ", ".join(fact for fact in facts if fact) + "."
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from memory.message import Message, Origin
+from simulator.fence import unfenced
 from simulator.llm import Completion, Failure
 
 Mode = Literal["replay", "rollout"]
@@ -24,8 +25,9 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The closing question of a prompt. `name` is "reply" or a probe's; {author} and {text} are filled in.
+    """The closing question of a prompt. `name` is "reply" or a probe's; {author}, {parent}, {text} are filled in.
 
+    `examples`: (question, answer) pairs asked before it, which teach the form of an answer and nothing about anybody.
     `judges`: the question is about a message, which is put in place of {text}: the true one in replay, the simulated
     one in a rollout. `labels` asks for first-token log-probabilities.
     """
@@ -36,6 +38,7 @@ class Ask:
     temperature: float = 0.0
     judges: bool = False
     labels: tuple[str, ...] = ()
+    examples: tuple[tuple[str, str], ...] = ()
     stop: tuple[str, ...] = ()
 
 
@@ -78,13 +81,19 @@ class Turn:
     prompt: str | None = None  # the whole prompt, where the run keeps prompts
 
     @property
+    def words(self) -> str | None:
+        """What the person says: the completion without our fence marks and outer blanks; None where there is none."""
+        return (unfenced(self.completion.text) or None) if self.completion else None
+
+    @property
     def key(self) -> tuple[str, str, str, int]:
         """(thread, slot id, ask, repeat): unique in a run."""
         return self.slot.thread, self.slot.id, self.ask, self.repeat
 
     def message(self, place: str = "") -> Message | None:
         """The simulated message of a "reply" turn; None where it failed: nobody's words are invented."""
-        if self.completion is None or self.ask != "reply":
+        words = self.words
+        if words is None or self.ask != "reply":
             return None
         slot = self.slot
         return Message(
@@ -93,7 +102,7 @@ class Turn:
             slot.parent,
             slot.author,
             slot.time,
-            self.completion.text,
+            words,
             None,
             place,
             origin="simulated",

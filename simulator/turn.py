@@ -127,7 +127,7 @@ def _of_labels(completion: Completion, ask: Ask) -> dict[str, float]:
 
 
 def _own_words(turns: list[Turn]) -> str | None:
-    return next((t.completion.text for t in turns if t.ask == "reply" and t.completion), None)
+    return next((turn.words for turn in turns if turn.ask == "reply"), None)
 
 
 def _guard(recalled: Sequence[Recalled], slot: Slot) -> None:

@@ -83,8 +83,8 @@ def test_a_finished_thread_is_not_played_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("call", range(7))
 def test_a_run_broken_at_any_call_goes_on_and_ends_like_an_unbroken_one(call: int, tmp_path: Path) -> None:
     _, whole = asyncio.run(play(tmp_path / "whole", Echo()))
-    broken = Faulty(Echo(), {call: KeyboardInterrupt()})
-    with pytest.raises(KeyboardInterrupt):
+    broken = Faulty(Echo(), {call: ModelError("refused", "the key is not accepted", fatal=True)})
+    with pytest.raises(ModelError):
         asyncio.run(play(tmp_path / "broken", broken))
     again = Faulty(Echo(), {})
     _, turns = asyncio.run(play(tmp_path / "broken", again))

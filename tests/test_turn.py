@@ -54,7 +54,7 @@ def test_the_prompt_holds_the_path_the_memories_and_the_ask_in_that_order() -> N
     [reply] = turns(Echo(), REPLY)
     assert reply.completion is not None
     text = reply.completion.text
-    order = ["ann says t4m1", "You are cat.", "cat says", "Write the next message of cat."]
+    order = ["says t4m0", "says t4m1", "You are Member C.", "cat says", "Write the next message of Member C."]
     assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
 
 
@@ -173,7 +173,7 @@ def test_without_card_and_memory_nothing_personal_is_in_the_prompt() -> None:
 
 def test_prompts_are_kept_only_on_request() -> None:
     assert turns(Echo(), REPLY)[0].prompt is None
-    assert "You are cat." in (turns(Echo(), REPLY, keep_prompts=True)[0].prompt or "")
+    assert "You are Member C." in (turns(Echo(), REPLY, keep_prompts=True)[0].prompt or "")
 
 
 def test_a_person_with_no_past_still_takes_a_turn() -> None:

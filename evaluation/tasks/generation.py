@@ -10,8 +10,8 @@ KIND: Kind = "text"
 QUESTION = "What does the person write?"
 ASK = Ask(
     name="reply",
-    question="Write the next message of {author}, in their own words. Give only the message.",
-    max_tokens=96,
+    question="You are {author}. Answer {parent} in your own words. Give only your message.",
+    max_tokens=80,
     temperature=0.7,
 )
 

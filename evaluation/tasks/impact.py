@@ -12,8 +12,14 @@ KIND: Kind = "number"
 QUESTION = "Which score will the community give the message?"
 ASK = Ask(
     name="impact",
-    question="{author} now writes:\n{text}\n"
-    "Which score (upvotes minus downvotes) will the community give this message? Answer with one whole number.",
+    question="{author} now writes:\n{text}\nWhat will its score be? One whole number.",
+    examples=(
+        (
+            "Messages get a score: votes up minus votes down. What is the score of a message with 3 votes up "
+            "and 1 down? One whole number.",
+            "2",
+        ),
+    ),
     max_tokens=8,
     judges=True,
 )
