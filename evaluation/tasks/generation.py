@@ -17,8 +17,8 @@ ASK = Ask(
 
 
 def read(turn: Turn) -> str | None:
-    """The simulated text without blanks at its ends; None where the call failed or said nothing."""
-    return _words(turn.completion.text) if turn.completion else None
+    """What the person says, as it stands in the thread; None where the call failed or said nothing."""
+    return _words(turn.words or "")
 
 
 def truth(message: Message) -> str | None:
