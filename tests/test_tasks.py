@@ -106,9 +106,9 @@ def test_logprobs_decide_over_the_text_where_the_labels_have_mass() -> None:
 
 
 def test_below_the_floor_the_text_decides_and_the_mass_is_kept() -> None:
-    answer = turn("sentiment", Completion("negative", logprobs={"positive": math.log(0.05), "The": math.log(0.9)}))
+    answer = turn("sentiment", Completion("negative", logprobs={"positive": math.log(0.01), "The": math.log(0.9)}))
     assert sentiment.read(answer) == "negative"
-    assert sentiment.detail(answer) == {"path": "text", "p": 1.0, "mass": pytest.approx(0.05)}
+    assert sentiment.detail(answer) == {"path": "text", "p": 1.0, "mass": pytest.approx(0.01)}
 
 
 def test_without_any_label_in_the_list_there_is_mass_zero_and_no_p() -> None:
