@@ -107,13 +107,14 @@ class _Import:
             record.mend(self.tally)
             record.rename()
             self._step("repair")
+            kept = record.kept()
             self._encode(record, index, carried.load({file.parent for file in files}, self.model.name))
             self._step("encode")
             contents = write(folder, record, index, self.model.dim, lambda n, of: self.progress("write", n, of))
         finally:
             record.close()
             index.close()
-        report = self._report(contents["counts"])
+        report = self._report(contents["counts"], kept)
         stamp = {"name": self.embedder, "stamp": self.model.name, "dim": self.model.dim}
         manifest = {"embedder": stamp, "keep_names": keep_names, "sources": list(stated.values()), **contents}
         publish(self.out, folder, {**manifest, "report": report.rows(), "problems": report.problems})
@@ -175,7 +176,7 @@ class _Import:
                 done += len(ids)
                 self.progress("encode", done, total)
 
-    def _report(self, counts: dict[str, int]) -> ImportReport:
+    def _report(self, counts: dict[str, int], kept: int) -> ImportReport:
         tally = self.tally
         changes: list[tuple[str, str, int, str]] = [
             (what, reason, count, ", ".join(tally.examples[what, reason]))
@@ -188,7 +189,6 @@ class _Import:
         if self.strict and changes:
             total = sum(count for _, _, count, _ in changes)
             problems.append(f"strict: {total} rows were repaired or dropped")
-        kept = tally.read - tally.total("dropped")
         return ImportReport(self.out, counts, tally.read, kept, changes, problems, self.encoded, self.seconds)
 
 

@@ -22,7 +22,7 @@ def check(k: int) -> None:
 
 
 def top(history: History, scores: NDArray[Any], k: int) -> list[tuple[int, Message]]:
-    """The k best of `history` as (position, message); only these, and what ties with the last, are read.
+    """The k best of `history` as (position, message); only these, and what ties with them at the same second, are read.
 
     Raises:
         BadInput: k below 0.
@@ -32,9 +32,19 @@ def top(history: History, scores: NDArray[Any], k: int) -> list[tuple[int, Messa
         return []
     if k < len(scores):
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
-        at = np.flatnonzero(scores >= least)
+        above, level = np.flatnonzero(scores > least).tolist(), np.flatnonzero(scores == least).tolist()
+        at = above + _newest(history, level, k - len(above))
     else:
-        at = np.arange(len(scores))
-    found = [(int(i), history.messages[int(i)]) for i in at]
+        at = list(range(len(scores)))
+    found = [(i, history.messages[i]) for i in at]
     found.sort(key=lambda f: (-scores[f[0]], -f[1].time, f[1].id))
     return found[:k]
+
+
+def _newest(history: History, at: list[int], k: int) -> list[int]:
+    """The last k of the ascending positions `at`, and those before them of the very same second."""
+    start = len(at) - k
+    second = history.messages[at[start]].time
+    while start > 0 and history.messages[at[start - 1]].time == second:
+        start -= 1
+    return at[start:]

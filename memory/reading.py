@@ -85,24 +85,26 @@ class Source:
         Raises:
             BadInput: a line longer than 64 MB: not one object a line.
         """
-        number, rest = 0, b""
+        number, rest, long = 0, list[bytes](), 0
         for block in self._blocks(tally):
             first, *more = block.split(b"\n")
+            rest.append(first)
+            long += len(first)
             if not more:
-                rest += first
-                if len(rest) > LONGEST:
+                if long > LONGEST:
                     raise BadInput(
                         f"{self.path}: line {number + 1} is longer than 64 MB; one JSON object a line is needed"
                     )
                 continue
             number += 1
-            yield number, rest + first, True
-            rest = more.pop()
+            yield number, b"".join(rest), True
+            rest = [more.pop()]
+            long = len(rest[0])
             for line in more:
                 number += 1
                 yield number, line, True
-        if rest:
-            yield number + 1, rest, False
+        if long:
+            yield number + 1, b"".join(rest), False
 
     def _blocks(self, tally: Tally) -> Iterator[bytes]:
         """Unpacked bytes, in blocks. Sets `sha256` of the file's own bytes at the end."""

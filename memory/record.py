@@ -101,9 +101,12 @@ class Record:
         keep: dict[str, Row] = {}
         for row in batch:
             last, seen = there.get(row.id, (0, None))
+            newer = seen is None or row.retrieved is None or row.retrieved >= seen
             if last == self._import:
                 tally.note("dropped", "the same id twice: the newest is kept", f"{source}:{row.line}")
-            if seen is None or row.retrieved is None or row.retrieved >= seen:
+            elif not newer:
+                tally.note("dropped", "an older copy of what the corpus has", f"{source}:{row.line}")
+            if newer:
                 keep[row.id] = row
             there[row.id] = (self._import, max(seen or 0, row.retrieved or 0) or None)
         self.sql.execute("begin")
@@ -157,6 +160,11 @@ class Record:
             if (new_title := replaced(title)) != title or (new_text := replaced(text)) != text
         )
         self._change("update messages set title = ?, text = ? where row = ?", changes)
+
+    def kept(self) -> int:
+        """Messages that are as this import brought them."""
+        found: int = self._one("select count(*) from messages where import = ? and not placeholder", self._import)
+        return found
 
     # -- the tree
 

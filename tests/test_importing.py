@@ -70,7 +70,11 @@ def test_an_edited_text_replaces_the_old_one_and_an_older_copy_does_not(tmp_path
     imported(tmp_path, *SOME, comment("e", "a", body="first", retrieved_on=START + 10))
     edited = imported(tmp_path, comment("e", "a", body="second", retrieved_on=START + 20))
     assert edited.encoded == 1
-    imported(tmp_path, comment("e", "a", body="first", retrieved_on=START + 10))
+    older = imported(tmp_path, comment("e", "a", body="first", retrieved_on=START + 10))
+    assert older.rows()[1:] == [
+        ("kept", "messages", 0, ""),
+        ("dropped", "an older copy of what the corpus has", 1, "dump.ndjson:1"),
+    ]
     assert Corpus.open(tmp_path / "corpus").thread("t3_a")["t1_e"].text == "second"
     imported(tmp_path, comment("e", "a", body="[removed]", retrieved_on=START + 30))
     assert Corpus.open(tmp_path / "corpus").thread("t3_a")["t1_e"].text is None

@@ -7,8 +7,8 @@ from dumps import START, comment, post, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.reading import Row, Source, Tally
 from memory.readers import pushshift
+from memory.reading import Row, Source, Tally
 
 
 def read(folder: Path, *rows: dict[str, Any] | bytes) -> tuple[list[Row], dict[tuple[str, str], int]]:
@@ -181,8 +181,10 @@ def test_a_half_line_at_the_end_is_told_from_a_broken_one(tmp_path: Path) -> Non
     [
         (GOOD, True),
         (b'lf":1}\n' + GOOD, True),
-        (b"\xef\xbb\xbf{", True),
+        (b'\xef\xbb\xbf{"', True),
         (b"[\n{", False),
+        (b'{\n "ann": [\n  {', False),
+        (b"{}\n", True),
         (b"PK\3\4", False),
         (b"id,body\n", False),
     ],

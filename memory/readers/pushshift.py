@@ -25,6 +25,7 @@ _CHARACTER = {"amp": "&", "lt": "<", "gt": ">"}
 _LONE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
+_OBJECT = re.compile(rb'^\{[ \t]*["}]', re.MULTILINE)  # a "{" alone on its line is the start of another kind of JSON
 _BOM = b"\xef\xbb\xbf"
 
 Number = int | float | str | None
@@ -49,9 +50,9 @@ class _Line(msgspec.Struct, gc=False):
 
 
 def recognises(head: bytes) -> bool:
-    """Some line begins with an object. A file whose first line is broken is still this format."""
+    """Some line begins with an object and its first field. A file whose first line is broken is still this format."""
     start = head.removeprefix(_BOM).lstrip(b"\0 \t\r\n")
-    return not start.startswith(b"[") and any(line.startswith(b"{") for line in start.split(b"\n"))
+    return not start.startswith(b"[") and _OBJECT.search(start) is not None
 
 
 def read(source: Source, tally: Tally) -> Iterator[Row]:
@@ -139,10 +140,10 @@ def _mend(raw: bytes, where: str, whole: bool, tally: Tally) -> list[_Line]:
             found.append(msgspec.convert(value, _Line))
         except msgspec.ValidationError:
             wrong += 1
-    if wrong:
-        tally.note("dropped", "a field of a type no dump has", where, wrong)
     if not good:
         tally.note("dropped", "not JSON" if whole else "cut off in the middle (last line)", where)
+    elif wrong:
+        tally.note("dropped", "a field of a type no dump has", where)
     if len(found) > 1:
         done.append("several objects on one line")
     if found:
