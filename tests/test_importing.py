@@ -256,13 +256,6 @@ def test_a_reader_keeps_what_it_opened_while_a_later_import_replaces_it(tmp_path
     assert len(list((tmp_path / "corpus").glob("generation-*"))) == 1
 
 
-def test_an_import_that_is_killed_while_encoding_goes_on_where_it_was(tmp_path: Path) -> None:
-    rows = [post("a"), *(comment(str(n), "a", body=f"text number {n}") for n in range(1200))]
-    source = write(tmp_path / "d.ndjson", *rows)
-    code = f"""
-import os, signal
-from pathlib import Path
-from memory.importing import import_corpus
 def stop(what, done, total):
     if what == "encode" and done > 300:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -279,16 +272,6 @@ import_corpus([Path({str(source)!r})], Path({str(tmp_path / "c")!r}), embedder="
     bag(source, out=tmp_path / "other")
     assert Corpus.open(tmp_path / "c").data_hash == Corpus.open(tmp_path / "other").data_hash
     assert len(list((tmp_path / "c").glob("generation-*"))) == 1
-
-
-def test_a_thread_of_three_thousand_nested_replies_and_one_of_five_thousand_messages_come_in(tmp_path: Path) -> None:
-    deep = [comment(f"d{n}", "deep", f"t1_d{n - 1}" if n else None, time=n + 1) for n in range(3000)]
-    wide = [comment(f"w{n}", "wide", f"t1_w{n // 2}" if n > 1 else None, time=n + 1) for n in range(5000)]
-    report = imported(tmp_path, post("deep"), post("wide"), *reversed(deep), *wide)
-    assert report.ok and not report.changes
-    corpus = Corpus.open(tmp_path / "corpus")
-    assert len(corpus.thread("t3_deep").path("t1_d2999")) == 3001
-    assert len(corpus.thread("t3_wide").messages) == 5001
 
 
 def test_vectors_carried_with_a_dump_are_taken_where_text_and_model_are_the_same(tmp_path: Path) -> None:

@@ -1,0 +1,34 @@
+"""An import that is killed, and threads of a shape that breaks what recurses or is quadratic."""
+
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+from dumps import comment, imported, post, write
+
+from memory.corpus import Corpus
+from memory.errors import Missing
+from memory.importing import import_corpus
+
+
+def test_an_import_that_is_killed_while_encoding_goes_on_where_it_was(tmp_path: Path) -> None:
+    rows = [post("a"), *(comment(str(n), "a", body=f"text number {n}") for n in range(1200))]
+    source = write(tmp_path / "d.ndjson", *rows)
+    again = partial(import_corpus, [source], embedder="bag", keep_names=True)
+    code = f"""
+import os, signal
+from pathlib import Path
+from memory.importing import import_corpus
+
+
+def test_a_thread_of_three_thousand_nested_replies_and_one_of_five_thousand_messages_come_in(tmp_path: Path) -> None:
+    deep = [comment(f"d{n}", "deep", f"t1_d{n - 1}" if n else None, time=n + 1) for n in range(3000)]
+    wide = [comment(f"w{n}", "wide", f"t1_w{n // 2}" if n > 1 else None, time=n + 1) for n in range(5000)]
+    report = imported(tmp_path, post("deep"), post("wide"), *reversed(deep), *wide)
+    assert report.ok and not report.changes
+    corpus = Corpus.open(tmp_path / "corpus")
+    assert len(corpus.thread("t3_deep").path("t1_d2999")) == 3001
+    assert len(corpus.thread("t3_wide").messages) == 5001
