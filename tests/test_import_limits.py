@@ -15,13 +15,27 @@ from memory.importing import import_corpus
 
 
 def test_an_import_that_is_killed_while_encoding_goes_on_where_it_was(tmp_path: Path) -> None:
-    rows = [post("a"), *(comment(str(n), "a", body=f"text number {n}") for n in range(1200))]
+    rows = [post("a"), *(comment(str(n), "a", body=f"text number {n}") for n in range(2000))]
     source = write(tmp_path / "d.ndjson", *rows)
     again = partial(import_corpus, [source], embedder="bag", keep_names=True)
     code = f"""
 import os, signal
 from pathlib import Path
 from memory.importing import import_corpus
+def stop(what, done, total):
+    if what == "encode" and 0 < done < total:
+        os.kill(os.getpid(), signal.SIGKILL)
+import_corpus([Path({str(source)!r})], Path({str(tmp_path / "c")!r}), embedder="bag", keep_names=True, progress=stop)
+"""
+    killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    with pytest.raises(Missing, match="an import that was not finished"):
+        Corpus.open(tmp_path / "c")
+    report = again(tmp_path / "c")
+    assert report.ok and report.encoded < 2001
+    again(tmp_path / "other")
+    assert Corpus.open(tmp_path / "c").data_hash == Corpus.open(tmp_path / "other").data_hash
+    assert len(list((tmp_path / "c").glob("generation-*"))) == 1
 
 
 def test_a_thread_of_three_thousand_nested_replies_and_one_of_five_thousand_messages_come_in(tmp_path: Path) -> None:

@@ -1,7 +1,4 @@
 import shutil
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -254,24 +251,6 @@ def test_a_reader_keeps_what_it_opened_while_a_later_import_replaces_it(tmp_path
     )
     assert (len(old.corpus.thread("t3_a").messages), len(new.corpus.thread("t3_a").messages)) == (3, 4)
     assert len(list((tmp_path / "corpus").glob("generation-*"))) == 1
-
-
-def stop(what, done, total):
-    if what == "encode" and done > 300:
-        os.kill(os.getpid(), signal.SIGKILL)
-import memory.importing as i
-i._calm = lambda progress: progress
-import_corpus([Path({str(source)!r})], Path({str(tmp_path / "c")!r}), embedder="bag", keep_names=True, progress=stop)
-"""
-    killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    with pytest.raises(Missing, match="an import that was not finished"):
-        Corpus.open(tmp_path / "c")
-    report = bag(source, out=tmp_path / "c")
-    assert report.ok and report.encoded < 1000
-    bag(source, out=tmp_path / "other")
-    assert Corpus.open(tmp_path / "c").data_hash == Corpus.open(tmp_path / "other").data_hash
-    assert len(list((tmp_path / "c").glob("generation-*"))) == 1
 
 
 def test_vectors_carried_with_a_dump_are_taken_where_text_and_model_are_the_same(tmp_path: Path) -> None:
