@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -145,8 +146,13 @@ def doctor(
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command. Exit status: 0 done, 1 done with findings, 2 a mistake to mend, 130 stopped by Ctrl-C."""
+    return guarded(lambda: app(arguments, prog_name="personaconv", standalone_mode=False))
+
+
+def guarded(work: Callable[[], int | None]) -> int:
+    """Does `work` and gives its exit status; a user's mistake becomes one sentence, never a traceback."""
     try:
-        return app(arguments, prog_name="personaconv", standalone_mode=False) or 0
+        return work() or 0
     except WrongUse as error:
         error.show()
         return 2

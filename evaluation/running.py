@@ -33,6 +33,18 @@ def asks(probes: Sequence[str] | None = None) -> tuple[Ask, ...]:
     return tuple(tasks.load(name).ASK for name in ("generation", *(n for n in wanted if n != "generation")))
 
 
+def import_sample(out: Path, embedder: str = "minilm") -> Path:
+    """The shipped sample as a corpus in `out`, made with progress shown where it is not there yet. Returns `out`."""
+    from memory.generation import MANIFEST
+    from memory.importing import import_corpus
+    from memory.sample import paths
+
+    if not (out / MANIFEST).exists():
+        with Live() as live:
+            import_corpus(paths(), out, embedder=embedder, progress=live)
+    return out
+
+
 def play(
     spec: RunSpec, corpus: Path, out: Path, probes: Sequence[str] | None = None, llm: LLM | None = None
 ) -> tuple[Progress, Usage]:

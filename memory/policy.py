@@ -7,6 +7,7 @@ foreign one. Options are the dataclass fields of the policy, read from text by t
 from __future__ import annotations
 
 import dataclasses
+import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -29,8 +30,9 @@ def load(folder: ModuleType, spec: str, **options: Any) -> Any:
         BadInput: an option that the policy does not have, or a value of another type.
     """
     head, _, tail = spec.partition(":")
-    if "." in head:
-        name, _, tail = tail.partition(":")
+    name, _, options_of_name = tail.partition(":")
+    if name.isidentifier():
+        tail = options_of_name
         kind = _foreign(head, name)
     elif head in names(folder):
         kind = import_module(f"{folder.__name__}.{head}").Policy
@@ -41,8 +43,11 @@ def load(folder: ModuleType, spec: str, **options: Any) -> Any:
 
 
 def _foreign(module: str, name: str) -> Any:
+    """A class of any module that can be imported here; the working folder is looked in too."""
+    if "" not in sys.path:
+        sys.path.append("")
     try:
-        return getattr(import_module(module), name or "Policy")
+        return getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise BadInput(f"cannot load policy {module}:{name}: {error}; give it as package.module:Class") from error
 

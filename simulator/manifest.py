@@ -37,17 +37,17 @@ class RunSpec(BaseModel):
     retriever: str = "dense"
     card: bool = True
     threads: int | tuple[str, ...] = 3
-    cut: int = Field(1, ge=1)
-    max_turns: int = Field(0, ge=0)
-    repeats: int = Field(1, ge=1)
+    cut: int = Field(default=1, ge=1)
+    max_turns: int = Field(default=0, ge=0)
+    repeats: int = Field(default=1, ge=1)
     seed: int = 0
-    thread_tokens: int = Field(700, ge=50)
-    memory_tokens: int = Field(500, ge=0)
-    message_tokens: int = Field(200, ge=20)
+    thread_tokens: int = Field(default=700, ge=50)
+    memory_tokens: int = Field(default=500, ge=0)
+    message_tokens: int = Field(default=200, ge=20)
     keep_prompts: bool = False
-    concurrency: int = Field(1, ge=1)
-    timeout: float = Field(120.0, gt=0)
-    attempts: int = Field(4, ge=1)
+    concurrency: int = Field(default=1, ge=1)
+    timeout: float = Field(default=120.0, gt=0)
+    attempts: int = Field(default=4, ge=1)
 
     @staticmethod
     def of(fields: Mapping[str, Any]) -> RunSpec:

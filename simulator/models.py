@@ -151,7 +151,7 @@ def _completion(answer: Any, seconds: float) -> Completion:
     finish = str(about.get("finish_reason") or about.get("stop_reason") or "stop")
     if finish == "content_filter":
         raise ModelError("content_filter", "the provider withheld the answer")
-    text = str(answer.text)  # a subclass of str there
+    text = str(answer.text).encode("utf-8", "replace").decode()  # half a surrogate pair is no text
     if not text.strip():
         raise ModelError(
             "truncated" if finish == "length" else "empty", f"no words in the answer (finish reason {finish})"

@@ -116,14 +116,15 @@ async def _answer(blank: Turn, ask: Ask, shared: Scene, cast: Cast, judged: str 
 
 
 def _of_labels(completion: Completion, ask: Ask) -> dict[str, float]:
-    """The alternatives that begin a label; the rest of the list would fill the log."""
+    """The likeliest first token and those that begin a label; the rest of the list would fill the log."""
     starts = tuple(label.casefold() for label in ask.labels)
 
     def begins(token: str) -> bool:
         bare = token.strip().casefold()
         return bool(bare) and any(label.startswith(bare) for label in starts)
 
-    return {token: value for token, value in completion.logprobs.items() if begins(token)}
+    likeliest = max(completion.logprobs, key=completion.logprobs.__getitem__, default=None)
+    return {token: value for token, value in completion.logprobs.items() if token == likeliest or begins(token)}
 
 
 def _own_words(turns: list[Turn]) -> str | None:

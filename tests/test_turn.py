@@ -133,11 +133,11 @@ def test_what_is_logged_is_not_asked_again() -> None:
     assert [r.max_tokens for r in model.requests] == [50, 3, 3]
 
 
-def test_only_label_probabilities_are_kept() -> None:
-    answer = completion("pos", logprobs={"positive": -0.1, " Pos": -2.0, "neg": -3.0, "The": -4.0, "": -5.0})
+def test_only_the_likeliest_token_and_the_labels_are_kept() -> None:
+    answer = completion("pos", logprobs={"I": -0.1, "positive": -1.0, " Pos": -2.0, "neg": -3.0, "The": -4.0, "": -5.0})
     [probe] = turns(Scripted(answer), PROBE, judged="x", mode="replay")
     assert probe.completion is not None
-    assert set(probe.completion.logprobs) == {"positive", " Pos", "neg"}
+    assert set(probe.completion.logprobs) == {"I", "positive", " Pos", "neg"}
 
 
 def test_the_turn_says_what_was_recalled_and_why() -> None:
