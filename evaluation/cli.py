@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memory.errors import PersonaconvError
+from memory.errors import BadInput, PersonaconvError
 
 app = typer.Typer(
     add_completion=False,
@@ -49,8 +49,10 @@ def import_(
             progress=live,
         )
     show(f"Import into {out}", ["what", "reason", "rows", "examples"], report.rows(), right=["rows"])
-    if not report.ok:
-        raise typer.Exit(1)
+    dropped = [(reason, n, where) for what, reason, n, where in report.rows() if what == "dropped"]
+    problems = [f"{n} left out, {reason}: {where}" for reason, n, where in dropped] + report.problems
+    if problems:
+        raise BadInput(f"{out} is made, but {'; '.join(problems)}; mend the source and import it again")
 
 
 @app.command()

@@ -34,14 +34,17 @@ def asks(probes: Sequence[str] | None = None) -> tuple[Ask, ...]:
 
 
 def import_sample(out: Path, embedder: str = "minilm") -> Path:
-    """The shipped sample as a corpus in `out`, made with progress shown where it is not there yet. Returns `out`."""
+    """The shipped sample as a corpus in `out`, made with progress shown where it is not there yet. Returns `out`.
+
+    Its names are pseudonyms already; kept as they are, the corpus has the same data hash on every machine.
+    """
     from memory.generation import MANIFEST
     from memory.importing import import_corpus
     from memory.sample import paths
 
     if not (out / MANIFEST).exists():
         with Live() as live:
-            import_corpus(paths(), out, embedder=embedder, progress=live)
+            import_corpus(paths(), out, embedder=embedder, keep_names=True, progress=live)
     return out
 
 

@@ -21,7 +21,7 @@ SPEC = RunSpec(
 
 
 def main(folder: Path, spec: RunSpec = SPEC, llm: LLM | None = None) -> None:
-    print("1 of 3  import the sample: three small Stack Exchange meta sites (CC BY-SA), people pseudonymised")
+    print("1 of 3  import the sample: three small Stack Exchange meta sites, CC BY-SA, people pseudonymous")
     corpus = import_sample(folder / "corpus")
     print(f"2 of 3  roll out {spec.threads} threads with persona agents, probe every turn")
     progress, usage = play(spec, corpus, folder / "run", llm=llm)
