@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.doctor import APART, Check, Part, check, checks, endpoint, started, weight, writable
+from evaluation.apart import LOOKS, started
+from evaluation.doctor import Check, Part, check, checks, endpoint, weight, writable
 from memory.weights import O200K
 
 
@@ -111,11 +114,28 @@ def test_a_part_whose_process_dies_is_a_finding(code: str, found: str) -> None:
 
 
 def test_what_a_part_in_another_process_lacks_is_told_with_its_advice() -> None:
-    told = json.dumps({"ok": False, "found": "no weights", "todo": "install them"})
+    told = json.dumps([False, "no weights", "install them"])
     with started("minilm", f"print({told!r})") as look:
         seen = check(Part("embedder", look, "make it again"))
     assert (seen.ok, seen.found, seen.todo) == (False, "no weights", "install them")
 
 
-def test_the_deep_parts_work_too() -> None:
-    assert "says" in APART["server"]()
+def test_a_compiled_part_that_does_not_load_fails_its_own_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modules = {"tiktoken", "onnxruntime", "chromadb_rust_bindings", "xllamacpp"}
+    for module in modules:
+        (tmp_path / f"{module}.py").write_text(f"raise ImportError('{module} is for another processor')")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = [c for c in checks(folder=tmp_path) if not c.ok]
+    assert [c.name for c in found] == ["tokenizer", "embedder", "Chroma", "embedded model"]
+    assert all("is for another processor" in c.found and c.todo for c in found)
+
+
+def test_the_quick_look_at_chroma_imports_none_of_its_python() -> None:
+    code = "import sys; from evaluation.apart import LOOKS; LOOKS['core'](); print('chromadb' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize("name", ["tokens", "minilm", "chroma"])
+def test_the_deep_looks_find_nothing_wrong_either(name: str) -> None:
+    assert LOOKS[name]()
