@@ -1,7 +1,8 @@
-"""A thread as a LangGraph: schedule -> speak, once for each slot of the round -> merge -> schedule.
+"""A thread as a LangGraph: schedule -> Send -> speak, once for each slot of a round -> merge -> schedule.
 
-State holds counters only: the words are in the run log, from which a resumed thread rebuilds itself. The only file that
-knows LangGraph.
+Merging has two halves: LangGraph's reducers add up what the speakers of a round return, and schedule takes what they
+said into the thread before it gives out the next round. State holds counters only: the words are in the run log, from
+which a resumed thread rebuilds itself. The only file that knows LangGraph.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def schedule(state: State, runtime: Runtime[Stage]) -> Command[Literal["speak", 
         return Command(update={"stop": "the skeleton has no further slot"}, goto="__end__")
     stage.merge(round)
     places = range(len(stage.plan.rounds[round]))
-    return Command(goto=[Send("speak", Place(round=round, n=n)) for n in places])
+    return Command(update={"round": round + 1}, goto=[Send("speak", Place(round=round, n=n)) for n in places])
 
 
 async def speak(state: Place, runtime: Runtime[Stage]) -> dict[str, int]:
@@ -101,20 +102,13 @@ async def speak(state: Place, runtime: Runtime[Stage]) -> dict[str, int]:
     return {"turns": 1, "failed": sum(turn.failure is not None for turn in turns)}
 
 
-def merge(state: State, runtime: Runtime[Stage]) -> dict[str, int]:
-    runtime.context.merge(state["round"] + 1)
-    return {"round": state["round"] + 1}
-
-
 @cache
 def _builder() -> StateGraph[State, Stage, State, State]:
     graph = StateGraph(State, context_schema=Stage)
     graph.add_node("schedule", schedule)
     graph.add_node("speak", speak, input_schema=Place)
-    graph.add_node("merge", merge)
     graph.add_edge(START, "schedule")
-    graph.add_edge("speak", "merge")
-    graph.add_edge("merge", "schedule")
+    graph.add_edge("speak", "schedule")
     return graph
 
 
@@ -131,7 +125,7 @@ class Threads:
         """
         config: Any = {
             "configurable": {"thread_id": f"{stage.real.id}#{stage.repeat}"},
-            "recursion_limit": 3 * len(stage.plan.rounds) + 10,
+            "recursion_limit": 2 * len(stage.plan.rounds) + 10,
             "max_concurrency": None,
         }
         saved = await self._graph.aget_state(config)

@@ -5,22 +5,20 @@ The only file that knows LangChain's chat models.
 
 from __future__ import annotations
 
-import os
 import socket
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from memory.errors import BadInput, Missing, UnknownName
-from simulator import embedded
 from simulator.llm import LLM, Completion, Failure, ModelError, Request
+from simulator.openai_chat import FATAL, OpenAIChat
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 TIMEOUT = 120.0  # seconds for one attempt; a long answer of a slow local model takes tens
-MOST_LOGPROBS = 20  # what hosted OpenAI endpoints allow
+NAMES = ("embedded", "openai:<model>", "<any LangChain provider>:<model>")
 
 
 def open_llm(name: str, base_url: str | None = None, timeout: float = TIMEOUT) -> LLM:
@@ -32,18 +30,16 @@ def open_llm(name: str, base_url: str | None = None, timeout: float = TIMEOUT) -
         UnknownName: a name without a known provider. Missing: a key or package, and how to get it.
         ModelError: nothing answers at `base_url`.
     """
-    if name == "embedded":
-        return ChatModel.embedded(timeout)
     provider, _, model = name.partition(":")
+    if base_url and provider != "openai":
+        raise BadInput(f"--base-url goes with openai:<model>, not with {name!r}")
+    if name == "embedded":
+        return OpenAIChat.embedded(timeout)
     if not model:
-        raise UnknownName("model", name, ["embedded", "openai:<model>", "<any LangChain provider>:<model>"])
+        raise UnknownName("model", name, NAMES)
     if base_url:
-        if provider != "openai":
-            raise BadInput(f"--base-url goes with openai:<model>, not with {name!r}")
         knock(base_url)
-        key = os.environ.get("OPENAI_API_KEY", "unset")
-        return ChatModel(name, timeout, {"base_url": base_url, "api_key": key}, endpoint=base_url)
-    return ChatModel(name, timeout)
+    return OpenAIChat(model, base_url, timeout) if provider == "openai" else LangChainChat(name, timeout)
 
 
 def knock(base_url: str) -> None:
@@ -61,42 +57,14 @@ def knock(base_url: str) -> None:
         ) from None
 
 
-class ChatModel:
-    """An LLM over a LangChain chat model: one client, one connection pool, no retries of its own."""
+class LangChainChat:
+    """An LLM over any chat model of LangChain: no retries of its own, no seed or log-probabilities (no common name)."""
 
-    def __init__(
-        self,
-        name: str,
-        timeout: float = TIMEOUT,
-        extra: Mapping[str, Any] | None = None,
-        *,
-        endpoint: str = "",
-        most_logprobs: int = MOST_LOGPROBS,
-        server: embedded.EmbeddedServer | None = None,
-    ) -> None:
+    def __init__(self, name: str, timeout: float = TIMEOUT) -> None:
         self.name = name
-        self.endpoint = endpoint  # of the embedded server: "", it changes at every start
-        self._most_logprobs = most_logprobs
-        self._server = server
         self._timeout = timeout
-        self._extra = dict(extra or {})
         self._models: dict[tuple[float, int], BaseChatModel] = {}
-        self._openai = server is not None or name.startswith("openai:")
-        self._http = self._pool() if self._openai else None
         self._model(Request((), 1))  # a wrong provider or a missing key is said now, not at the first turn
-
-    @staticmethod
-    def embedded(timeout: float = TIMEOUT) -> ChatModel:
-        """The embedded server's model; the server lives as long as this object."""
-        server = embedded.EmbeddedServer()
-        extra = {"base_url": server.base_url, "api_key": server.key}
-        name = f"embedded:{embedded.NAME}"
-        return ChatModel(name, timeout, extra, most_logprobs=embedded.MOST_LOGPROBS, server=server)
-
-    def _pool(self) -> Any:
-        from openai import DefaultAioHttpClient  # half the CPU of the default transport
-
-        return DefaultAioHttpClient(timeout=self._timeout)
 
     def _model(self, request: Request) -> BaseChatModel:
         key = (request.temperature, request.max_tokens)
@@ -108,10 +76,7 @@ class ChatModel:
         from langchain.chat_models import init_chat_model
 
         provider, _, model = self.name.partition(":")
-        if self._openai:
-            settings |= {"http_async_client": self._http, "stream_usage": False}
-            provider = "openai"
-        settings |= {"max_retries": 0, "timeout": self._timeout, **self._extra}
+        settings |= {"max_retries": 0, "timeout": self._timeout}
         try:
             built: BaseChatModel = init_chat_model(model, model_provider=provider, **settings)
         except ImportError as error:
@@ -119,19 +84,12 @@ class ChatModel:
         except ValueError as error:
             raise UnknownName("model provider", provider, _providers(error)) from None
         except Exception as error:  # noqa: BLE001 - each provider reports a missing key with a class of its own
-            raise Missing(
-                f"cannot open {self.name}: {_first_line(error)}; set the provider's key in the environment"
-            ) from None
+            said = _first_line(error)
+            raise Missing(f"cannot open {self.name}: {said}; set the provider's key in the environment") from None
         return built
 
     async def __call__(self, request: Request) -> Completion:
-        options: dict[str, Any] = {}
-        if request.stop:
-            options["stop"] = list(request.stop)
-        if self._openai:
-            options["seed"] = request.seed
-            if request.top_logprobs:
-                options |= {"logprobs": True, "top_logprobs": min(request.top_logprobs, self._most_logprobs)}
+        options: dict[str, Any] = {"stop": list(request.stop)} if request.stop else {}
         start = time.perf_counter()
         try:
             answer = await self._model(request).ainvoke(list(request.messages), **options)
@@ -140,22 +98,18 @@ class ChatModel:
         return _completion(answer, time.perf_counter() - start)
 
     async def close(self) -> None:
-        if self._http is not None:
-            await self._http.aclose()
-        if self._server is not None:
-            self._server.close()
+        self._models.clear()
 
 
 def _completion(answer: Any, seconds: float) -> Completion:
-    about = answer.response_metadata
+    about = answer.response_metadata or {}
     finish = str(about.get("finish_reason") or about.get("stop_reason") or "stop")
     if finish == "content_filter":
         raise ModelError("content_filter", "the provider withheld the answer")
     text = str(answer.text).encode("utf-8", "replace").decode()  # half a surrogate pair is no text
     if not text.strip():
-        raise ModelError(
-            "truncated" if finish == "length" else "empty", f"no words in the answer (finish reason {finish})"
-        )
+        kind: Failure = "truncated" if finish in ("length", "max_tokens") else "empty"
+        raise ModelError(kind, f"no words in the answer (finish reason {finish})")
     usage = answer.usage_metadata or {}
     return Completion(
         text=text,
@@ -164,16 +118,7 @@ def _completion(answer: Any, seconds: float) -> Completion:
         tokens_out=usage.get("output_tokens"),
         cached=(usage.get("input_token_details") or {}).get("cache_read"),
         seconds=round(seconds, 4),
-        logprobs=_first_token(about.get("logprobs")),
     )
-
-
-def _first_token(logprobs: Any) -> dict[str, float]:
-    content = (logprobs or {}).get("content") or []
-    return {top["token"]: float(top["logprob"]) for top in content[0]["top_logprobs"]} if content else {}
-
-
-FATAL = {401: "the key is not accepted", 403: "the key may not use this", 404: "no such model or address"}
 
 
 def _classed(error: Exception, name: str) -> ModelError:
@@ -184,26 +129,16 @@ def _classed(error: Exception, name: str) -> ModelError:
     said = _first_line(error)
     kind: Failure
     if status == 429 or isinstance(error, known.ModelRateLimitError):
-        return ModelError("limit", f"{name} asks to wait: {said}", wait=_retry_after(error))
+        return ModelError("limit", f"{name} asks to wait: {said}")
     if status in FATAL:
         return ModelError("refused", f"{name}: {FATAL[status]} ({said})", fatal=True)
     if isinstance(error, known.ModelRefusalError):
         kind = "content_filter"
-    elif isinstance(error, known.ModelInvalidRequestError | known.ContextOverflowError) or (
-        status and 400 <= status < 500
-    ):
+    elif isinstance(error, known.ModelInvalidRequestError | known.ContextOverflowError) or status in range(400, 500):
         kind = "refused"
     else:
         kind = "transport"
-    return ModelError(kind, f"{name}: {type(error).__name__}: {said}", wait=_retry_after(error))
-
-
-def _retry_after(error: Exception) -> float | None:
-    response = getattr(error, "response", None)
-    try:
-        return float(response.headers["retry-after"]) if response is not None else None
-    except (KeyError, ValueError):
-        return None
+    return ModelError(kind, f"{name}: {type(error).__name__}: {said}")
 
 
 def _first_line(error: Exception) -> str:

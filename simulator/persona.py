@@ -14,7 +14,7 @@ FEW = 3  # below this a habit is an accident
 
 def card(history: History) -> str:
     """Length, casing and punctuation habits of the last messages before the history's moment; "" below FEW messages."""
-    latest = [history.messages[i] for i in range(max(0, len(history) - LATEST), len(history))]
+    latest = history.messages[-LATEST:]
     if len(latest) < FEW:
         return ""
     words = [len(m.words.split()) for m in latest]

@@ -49,6 +49,16 @@ class Cast:
     budget: Budget = field(default_factory=Budget)
     show_card: bool = True
     keep_prompts: bool = False
+    cards: dict[tuple[str, int], str] = field(default_factory=dict)
+
+    def card(self, history: History) -> str:
+        """The persona card, made once for each length of a person's past: the corpus does not change during a run."""
+        if not self.show_card:
+            return ""
+        known = history.user, len(history)
+        if known not in self.cards:
+            self.cards[known] = card(history)
+        return self.cards[known]
 
 
 async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None = None, repeat: int = 0) -> list[Turn]:
@@ -67,7 +77,7 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
     history = cast.past.history(slot.author, before=slot.time)
     recalled = await cast.retriever(history, visible[slot.parent].words)
     _guard(recalled, slot)
-    shared = scene(slot, visible, recalled, card(history) if cast.show_card else "", cast.budget)
+    shared = scene(slot, visible, recalled, cast.card(history), cast.budget)
     distance = 1 + sum(m.origin == "simulated" for m in visible.path(slot.parent))
     template = _blank(slot, cast, repeat, shared, len(history), distance)
     turns: list[Turn] = []

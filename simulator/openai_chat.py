@@ -1,0 +1,185 @@
+"""OpenAI-compatible endpoints, hosted, self-hosted or embedded, over the openai client on its aiohttp transport.
+
+The request goes through the general `post` of the client: pool, key and error classes are its own, the body is checked
+here against what we read. That halves the CPU of a call. The only file that knows the openai client.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from memory.errors import Missing
+from simulator import embedded
+from simulator.llm import Completion, Failure, ModelError, Request
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+MOST_LOGPROBS = 20  # what hosted endpoints allow
+FATAL = {401: "the key is not accepted", 403: "the key may not use this", 404: "no such model or address"}
+
+
+class Top(msgspec.Struct):
+    token: str
+    logprob: float
+
+
+class Token(msgspec.Struct):
+    top_logprobs: list[Top] = []
+
+
+class Logprobs(msgspec.Struct):
+    content: list[Token] | None = None
+
+
+class Said(msgspec.Struct):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class Choice(msgspec.Struct):
+    message: Said
+    finish_reason: str | None = None
+    logprobs: Logprobs | None = None
+
+
+class Details(msgspec.Struct):
+    cached_tokens: int | None = None
+
+
+class Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: Details | None = None
+
+
+class Answer(msgspec.Struct):
+    """What is read of a chat completion; all else is ignored."""
+
+    choices: list[Choice]
+    usage: Usage | None = None
+
+
+class OpenAIChat:
+    """An LLM at an OpenAI-compatible endpoint. No retries of its own. `endpoint`: "" for hosted and embedded."""
+
+    def __init__(self, model: str, base_url: str | None, timeout: float) -> None:
+        key = os.environ.get("OPENAI_API_KEY") or ("unset" if base_url else "")
+        if not key:
+            raise Missing(
+                f"openai:{model} needs a key: set OPENAI_API_KEY, or name your own endpoint with --base-url, "
+                "or use the model 'embedded'"
+            )
+        self.name = f"openai:{model}"
+        self.endpoint = base_url or ""
+        self._server: embedded.EmbeddedServer | None = None
+        self._most_logprobs = MOST_LOGPROBS
+        self._limit = "max_tokens" if base_url else "max_completion_tokens"  # hosted reasoning models refuse the first
+        self._open(model, base_url, key, timeout)
+
+    @classmethod
+    def embedded(cls, timeout: float) -> OpenAIChat:
+        """The embedded server's model; the server lives as long as this object."""
+        self = cls.__new__(cls)
+        self._server = embedded.EmbeddedServer()
+        self.name = f"embedded:{embedded.NAME}"
+        self.endpoint = ""
+        self._most_logprobs = embedded.MOST_LOGPROBS
+        self._limit = "max_tokens"
+        self._open(embedded.NAME, self._server.base_url, self._server.key, timeout)
+        return self
+
+    def _open(self, model: str, base_url: str | None, key: str, timeout: float) -> None:
+        from openai import AsyncOpenAI, DefaultAioHttpClient
+
+        self._model = model
+        pool = DefaultAioHttpClient(timeout=timeout)
+        self._client: AsyncOpenAI = AsyncOpenAI(
+            api_key=key, base_url=base_url, http_client=pool, max_retries=0, timeout=timeout
+        )
+
+    async def __call__(self, request: Request) -> Completion:
+        import openai
+
+        start = time.perf_counter()
+        try:
+            answer = await self._client.post("/chat/completions", body=self._body(request), cast_to=object)
+        except openai.APIStatusError as error:
+            raise self._refused(error.status_code, _first_line(error), error.response.headers) from error
+        except openai.APITimeoutError as error:
+            raise ModelError("transport", f"{self.name}: no answer in time") from error
+        except openai.APIError as error:
+            raise ModelError("transport", f"{self.name}: {_first_line(error)}") from error
+        except ValueError as error:  # a body that says it is JSON and is not
+            raise ModelError("transport", f"{self.name}: the answer is not JSON ({_first_line(error)})") from error
+        return self._read(answer, time.perf_counter() - start)
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": role, "content": text} for role, text in request.messages],
+            self._limit: request.max_tokens,
+            "temperature": request.temperature,
+            "seed": request.seed,
+        }
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if request.top_logprobs:
+            body |= {"logprobs": True, "top_logprobs": min(request.top_logprobs, self._most_logprobs)}
+        return body
+
+    def _refused(self, status: int, said: str, headers: Any) -> ModelError:
+        wait = _seconds(headers.get("retry-after"))
+        if status == 429:
+            return ModelError("limit", f"{self.name} asks to wait: {said}", wait=wait)
+        if status in FATAL:
+            return ModelError("refused", f"{self.name}: {FATAL[status]} ({said})", fatal=True)
+        kind: Failure = "refused" if 400 <= status < 500 and status != 408 else "transport"
+        return ModelError(kind, f"{self.name}: {said}", wait=wait)
+
+    def _read(self, body: object, seconds: float) -> Completion:
+        try:
+            answer = msgspec.convert(body, Answer)
+            choice = answer.choices[0]
+        except (msgspec.ValidationError, IndexError) as error:
+            shape = "the answer is no chat completion"
+            raise ModelError("transport", f"{self.name}: {shape} ({_first_line(error)})") from None
+        finish = choice.finish_reason or "stop"
+        if finish == "content_filter" or choice.message.refusal:
+            raise ModelError("content_filter", f"{self.name} withheld the answer")
+        text = (choice.message.content or "").encode("utf-8", "replace").decode()  # half a surrogate pair is no text
+        if not text.strip():
+            kind: Failure = "truncated" if finish == "length" else "empty"
+            raise ModelError(kind, f"{self.name}: no words in the answer (finish reason {finish})")
+        usage = answer.usage or Usage()
+        tokens = choice.logprobs.content if choice.logprobs and choice.logprobs.content else []
+        return Completion(
+            text=text,
+            finish=finish,
+            tokens_in=usage.prompt_tokens,
+            tokens_out=usage.completion_tokens,
+            cached=usage.prompt_tokens_details.cached_tokens if usage.prompt_tokens_details else None,
+            seconds=round(seconds, 4),
+            logprobs={top.token: top.logprob for top in tokens[0].top_logprobs} if tokens else {},
+        )
+
+    async def close(self) -> None:
+        await self._client.close()
+        if self._server is not None:
+            self._server.close()
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    try:
+        return None if retry_after is None else max(0.0, float(retry_after))
+    except ValueError:
+        return None
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__
