@@ -90,7 +90,7 @@ def test_folders_are_at_most_two_deep() -> None:
     assert [name(p) for p in SOURCES if len(p.relative_to(ROOT).parts) > 3] == []
 
 
-@pytest.mark.parametrize("library", ["langgraph", "chromadb", "langchain"])
+@pytest.mark.parametrize("library", ["langgraph", "chromadb", "langchain", "openai"])
 def test_at_most_one_file_knows_each_big_library(library: str) -> None:
     # langchain_core and langchain_openai count as langchain; langgraph does not.
     knows = re.compile(rf"{library}(_\w+)?(\.|$)")
