@@ -11,9 +11,9 @@ from typing import Literal, Protocol
 from memory.errors import PersonaconvError
 
 Failure = Literal[
-    "transport",  # no connection, reset, time-out, a body that is not the protocol
+    "transport",  # no connection, reset, time-out, a server error, a body that is not the protocol
     "limit",  # told to wait (429) more often than we retry, or a budget spent
-    "refused",  # the endpoint said no: key, model name, a parameter, a server error
+    "refused",  # the endpoint said no: key, model name, a parameter
     "content_filter",  # the provider withheld the answer
     "empty",  # an answer without words
     "truncated",  # nothing usable before the token limit

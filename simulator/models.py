@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from memory.errors import BadInput, Missing, UnknownName
 from simulator.llm import LLM, Completion, Failure, ModelError, Request
-from simulator.openai_chat import FATAL, OpenAIChat
+from simulator.openai_chat import FATAL, OpenAIChat, retry_after
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -45,9 +45,12 @@ def open_llm(name: str, base_url: str | None = None, timeout: float = TIMEOUT) -
 def knock(base_url: str) -> None:
     """Raises BadInput for what is no URL, ModelError where nobody answers its port."""
     parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:  # no number, or none of a port
+        port = 0
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port:
         raise BadInput(f"--base-url must be like http://127.0.0.1:8000/v1, found {base_url!r}")
-    port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         socket.create_connection((parts.hostname, port), timeout=5).close()
     except OSError as error:
@@ -81,9 +84,9 @@ class LangChainChat:
             built: BaseChatModel = init_chat_model(model, model_provider=provider, **settings)
         except ImportError as error:
             raise Missing(f"provider {provider!r} needs another package: {error}") from None
-        except ValueError as error:
-            raise UnknownName("model provider", provider, _providers(error)) from None
         except Exception as error:  # noqa: BLE001 - each provider reports a missing key with a class of its own
+            if "Unsupported provider" in str(error):
+                raise UnknownName("model provider", provider, _providers(error)) from None
             said = _first_line(error)
             raise Missing(f"cannot open {self.name}: {said}; set the provider's key in the environment") from None
         return built
@@ -114,11 +117,16 @@ def _completion(answer: Any, seconds: float) -> Completion:
     return Completion(
         text=text,
         finish=finish,
-        tokens_in=usage.get("input_tokens"),
-        tokens_out=usage.get("output_tokens"),
-        cached=(usage.get("input_token_details") or {}).get("cache_read"),
+        tokens_in=_number(usage.get("input_tokens")),
+        tokens_out=_number(usage.get("output_tokens")),
+        cached=_number((usage.get("input_token_details") or {}).get("cache_read")),
         seconds=round(seconds, 4),
     )
+
+
+def _number(value: Any) -> int | None:
+    """Not every provider checks what it passes on, and a count that is none would make the log unreadable."""
+    return value if isinstance(value, int) else None
 
 
 def _classed(error: Exception, name: str) -> ModelError:
@@ -129,16 +137,17 @@ def _classed(error: Exception, name: str) -> ModelError:
     said = _first_line(error)
     kind: Failure
     if status == 429 or isinstance(error, known.ModelRateLimitError):
-        return ModelError("limit", f"{name} asks to wait: {said}")
+        return ModelError("limit", f"{name} asks to wait: {said}", wait=retry_after(error))
     if status in FATAL:
         return ModelError("refused", f"{name}: {FATAL[status]} ({said})", fatal=True)
-    if isinstance(error, known.ModelRefusalError):
+    filtered = getattr(error, "code", None) == "content_filter" or "content filter" in said  # the latter by Azure
+    if filtered or isinstance(error, known.ModelRefusalError):
         kind = "content_filter"
     elif isinstance(error, known.ModelInvalidRequestError | known.ContextOverflowError) or status in range(400, 500):
         kind = "refused"
     else:
         kind = "transport"
-    return ModelError(kind, f"{name}: {type(error).__name__}: {said}")
+    return ModelError(kind, f"{name}: {type(error).__name__}: {said}", wait=retry_after(error))
 
 
 def _first_line(error: Exception) -> str:

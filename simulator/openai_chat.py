@@ -17,6 +17,7 @@ from simulator import embedded
 from simulator.llm import Completion, Failure, ModelError, Request
 
 if TYPE_CHECKING:
+    import openai
     from openai import AsyncOpenAI
 
 MOST_LOGPROBS = 20  # what hosted endpoints allow
@@ -109,7 +110,7 @@ class OpenAIChat:
         try:
             answer = await self._client.post("/chat/completions", body=self._body(request), cast_to=object)
         except openai.APIStatusError as error:
-            raise self._refused(error.status_code, _first_line(error), error.response.headers) from error
+            raise self._refused(error) from error
         except openai.APITimeoutError as error:
             raise ModelError("transport", f"{self.name}: no answer in time") from error
         except openai.APIError as error:
@@ -132,12 +133,14 @@ class OpenAIChat:
             body |= {"logprobs": True, "top_logprobs": min(request.top_logprobs, self._most_logprobs)}
         return body
 
-    def _refused(self, status: int, said: str, headers: Any) -> ModelError:
-        wait = _seconds(headers.get("retry-after"))
+    def _refused(self, error: openai.APIStatusError) -> ModelError:
+        status, said, wait = error.status_code, _first_line(error), retry_after(error)
         if status == 429:
             return ModelError("limit", f"{self.name} asks to wait: {said}", wait=wait)
         if status in FATAL:
             return ModelError("refused", f"{self.name}: {FATAL[status]} ({said})", fatal=True)
+        if error.code == "content_filter":
+            return ModelError("content_filter", f"{self.name} withheld the answer: {said}")
         kind: Failure = "refused" if 400 <= status < 500 and status != 408 else "transport"
         return ModelError(kind, f"{self.name}: {said}", wait=wait)
 
@@ -173,10 +176,12 @@ class OpenAIChat:
             self._server.close()
 
 
-def _seconds(retry_after: str | None) -> float | None:
+def retry_after(error: Exception) -> float | None:
+    """Seconds that the response in `error` asks to wait; None where there is none, or it names a date."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
     try:
-        return None if retry_after is None else max(0.0, float(retry_after))
-    except ValueError:
+        return max(0.0, float(headers["retry-after"]))
+    except (KeyError, ValueError):
         return None
 
 
