@@ -1,4 +1,4 @@
-"""Models over real HTTP, against a local server that misbehaves by order: the model's name says how."""
+"""Models over real HTTP, against a local server that misbehaves by order: the user's words say how."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -16,8 +17,6 @@ from aiohttp import web
 from memory.errors import BadInput, Missing, UnknownName
 from simulator.llm import Completion, ModelError, Request
 from simulator.models import open_llm
-
-ASK = Request((("system", "Be brief."), ("user", "hello")), 5, seed=7)
 
 
 def answer(content: Any = "fine", finish: str = "stop", **more: Any) -> dict[str, Any]:
@@ -102,7 +101,7 @@ ANSWERS: dict[str, Any] = {
 
 
 class Server:
-    """Answers by the model's name in the body. `bodies`, `keys` and `peers` of all calls since the last clear()."""
+    """Answers by the last message. `bodies`, `keys` and `peers` of all calls since the last clear()."""
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
@@ -121,7 +120,7 @@ class Server:
 
     async def chat(self, request: web.Request) -> web.Response:
         body = await request.json()
-        name = body["model"]
+        name = body["messages"][-1]["content"]
         self.bodies.append(body)
         self.keys.append(request.headers.get("Authorization"))
         self.peers.append(request.transport and request.transport.get_extra_info("peername"))
@@ -132,7 +131,7 @@ class Server:
         if name == "reset" and request.transport:
             request.transport.abort()
         if name == "late":
-            await asyncio.sleep(5)
+            await asyncio.sleep(1)
             name = "plain"
         if name == "html":
             return web.Response(text="<html><body>Sign in</body></html>", content_type="text/html")
@@ -168,29 +167,43 @@ def served() -> Iterator[tuple[Server, str]]:
 Asking = Callable[..., Completion]
 
 
-@pytest.fixture(params=["openai", "azure_openai"])
-def ask(request: pytest.FixtureRequest, served: tuple[Server, str], monkeypatch: pytest.MonkeyPatch) -> Asking:
-    """Asks the model called `name` once: at a base URL, and by way of LangChain (a provider whose package is here)."""
-    provider, (server, root) = request.param, served
-    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "azure")
-    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", root)
-    monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    server.clear()
-
-    async def once(name: str, request: Request, seconds: float) -> Completion:
-        model = open_llm(f"{provider}:{name}", f"{root}/v1" if provider == "openai" else None, seconds)
-        try:
-            return await model(request)
-        finally:
-            await model.close()
-
-    return lambda name, request=ASK, timeout=10.0: asyncio.run(once(name, request, timeout))
+def request(name: str, **fields: Any) -> Request:
+    return Request((("system", "Be brief."), ("user", name)), **{"max_tokens": 5, "seed": 7, **fields})
 
 
-def refusal(ask: Asking, name: str, **options: Any) -> ModelError:
+@contextmanager
+def asking(provider: str, root: str, seconds: float = 10.0) -> Iterator[Asking]:
+    """Asks at a base URL ("openai"), or by way of LangChain ("azure_openai": a provider whose package is here)."""
+    with pytest.MonkeyPatch.context() as patch, asyncio.Runner() as runner:
+        patch.setenv("AZURE_OPENAI_API_KEY", "azure")
+        patch.setenv("AZURE_OPENAI_ENDPOINT", root)
+        patch.setenv("OPENAI_API_VERSION", "2024-10-21")
+        patch.delenv("OPENAI_API_KEY", raising=False)
+        model = open_llm(f"{provider}:m", f"{root}/v1" if provider == "openai" else None, seconds)
+        yield lambda name, **fields: runner.run(model(request(name, **fields)))
+        runner.run(model.close())
+
+
+@pytest.fixture(scope="module", params=["openai", "azure_openai"])
+def provider(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def ask(provider: str, served: tuple[Server, str]) -> Iterator[Asking]:
+    with asking(provider, served[1]) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def direct(served: tuple[Server, str]) -> Iterator[Asking]:
+    with asking("openai", served[1]) as found:
+        yield found
+
+
+def refusal(ask: Asking, name: str) -> ModelError:
     with pytest.raises(ModelError) as caught:
-        ask(name, **options)
+        ask(name)
     assert "\n" not in str(caught.value)
     return caught.value
 
@@ -219,10 +232,11 @@ def test_an_endpoint_in_trouble_is_worth_another_try(ask: Asking, name: str) -> 
     assert (error.kind, error.fatal) == ("transport", False)
 
 
-def test_a_call_takes_no_longer_than_its_time_out(ask: Asking) -> None:
-    start = time.perf_counter()
-    assert refusal(ask, "late", timeout=0.3).kind == "transport"
-    assert time.perf_counter() - start < 4
+def test_a_call_takes_no_longer_than_its_time_out(provider: str, served: tuple[Server, str]) -> None:
+    with asking(provider, served[1], seconds=0.3) as ask:
+        start = time.perf_counter()
+        assert refusal(ask, "late").kind == "transport"
+    assert time.perf_counter() - start < 1
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -273,82 +287,67 @@ def test_words_before_the_token_limit_are_an_answer(ask: Asking) -> None:
     assert (found.text, found.finish) == ("half a", "length")
 
 
-openai_only = pytest.mark.parametrize("ask", ["openai"], indirect=True)
+def test_the_first_tokens_alternatives_are_read(direct: Asking) -> None:
+    assert direct("labels").logprobs == {"yes": -0.1, "no": -2.5}
 
 
-@openai_only
-def test_the_first_tokens_alternatives_are_read(ask: Asking) -> None:
-    assert ask("labels").logprobs == {"yes": -0.1, "no": -2.5}
-
-
-@openai_only
 @pytest.mark.parametrize("name", ["labels-without-a-list", "labels-null", "plain"])
-def test_alternatives_that_are_not_given_are_none(ask: Asking, name: str) -> None:
-    assert ask(name).logprobs == {}
+def test_alternatives_that_are_not_given_are_none(direct: Asking, name: str) -> None:
+    assert direct(name).logprobs == {}
 
 
-@openai_only
-def test_all_that_decides_an_answer_reaches_the_wire(ask: Asking, served: tuple[Server, str]) -> None:
-    ask("plain", Request(ASK.messages, 9, 0.7, 11, ("\n", "END"), 100))
+def test_all_that_decides_an_answer_reaches_the_wire(direct: Asking, served: tuple[Server, str]) -> None:
+    served[0].clear()
+    direct("plain", max_tokens=9, temperature=0.7, seed=11, stop=("\n", "END"), top_logprobs=100)
     [body] = served[0].bodies
-    limit = body.get("max_tokens", body.get("max_completion_tokens"))
-    assert (limit, body["temperature"], body["seed"], body["stop"]) == (9, 0.7, 11, ["\n", "END"])
+    assert (_limit(body), body["temperature"], body["seed"], body["stop"]) == (9, 0.7, 11, ["\n", "END"])
     assert (body["logprobs"], body["top_logprobs"]) == (True, 20)
-    assert [(m["role"], m["content"]) for m in body["messages"]] == list(ASK.messages)
-    assert not body.get("stream")
+    assert body["messages"] == [{"role": role, "content": text} for role, text in request("plain").messages]
+    assert body["model"] == "m" and not body.get("stream")
 
 
-@openai_only
-def test_what_is_not_asked_for_does_not_reach_the_wire(ask: Asking, served: tuple[Server, str]) -> None:
-    ask("plain")
+def test_what_is_not_asked_for_does_not_reach_the_wire(direct: Asking, served: tuple[Server, str]) -> None:
+    served[0].clear()
+    direct("plain")
     [body] = served[0].bodies
     assert not {"stop", "logprobs", "top_logprobs"} & {key for key, value in body.items() if value is not None}
     assert (body["temperature"], body["seed"]) == (0, 7)
 
 
-def test_a_langchain_provider_is_told_length_temperature_and_stops(
-    served: tuple[Server, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server, root = served
-    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "azure")
-    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", root)
-    monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
-    server.clear()
-    several(None, "azure_openai:plain", [Request(ASK.messages, n, n / 10, stop=("END",)) for n in (4, 6)])
-    limits = [body.get("max_tokens", body.get("max_completion_tokens")) for body in server.bodies]
-    assert limits == [4, 6]
-    assert [(body["temperature"], body["stop"]) for body in server.bodies] == [(0.4, ["END"]), (0.6, ["END"])]
+def test_every_provider_is_told_length_temperature_and_stops(ask: Asking, served: tuple[Server, str]) -> None:
+    served[0].clear()
+    for n in (4, 6):
+        ask("plain", max_tokens=n, temperature=n / 10, stop=("END",))
+    told = [(_limit(body), body["temperature"], body["stop"]) for body in served[0].bodies]
+    assert told == [(4, 0.4, ["END"]), (6, 0.6, ["END"])]
 
 
-def several(base_url: str | None, name: str, requests: list[Request]) -> None:
-    async def all_of_them() -> None:
-        model = open_llm(name, base_url)
-        try:
-            for request in requests:
-                await model(request)
-        finally:
-            await model.close()
-            await model.close()  # safe to call twice
-
-    asyncio.run(all_of_them())
+def _limit(body: dict[str, Any]) -> Any:
+    return body.get("max_tokens", body.get("max_completion_tokens"))
 
 
 def test_one_connection_serves_call_after_call(served: tuple[Server, str]) -> None:
-    server, root = served
-    server.clear()
-    several(f"{root}/v1", "openai:plain", [Request(ASK.messages, n, n / 10, n) for n in (4, 5, 6)])
-    assert len(server.peers) == 3 and len(set(server.peers)) == 1
+    served[0].clear()
+    with asking("openai", served[1]) as ask:
+        for n in (4, 5, 6):
+            ask("plain", max_tokens=n, temperature=n / 10, seed=n)
+    assert len(served[0].peers) == 3 and len(set(served[0].peers)) == 1
 
 
 @pytest.mark.parametrize(("key", "sent"), [("secret", "Bearer secret"), (None, "Bearer unset")])
 def test_the_key_of_the_environment_is_sent_and_an_own_endpoint_needs_none(
     served: tuple[Server, str], key: str | None, sent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server, root = served
-    server.clear()
+    async def once() -> None:
+        model = open_llm("openai:m", f"{served[1]}/v1")
+        await model(request("plain"))
+        await model.close()
+        await model.close()  # safe to call twice
+
+    served[0].clear()
     monkeypatch.setenv("OPENAI_API_KEY", key) if key else monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    several(f"{root}/v1", "openai:plain", [ASK])
-    assert server.keys == [sent]
+    asyncio.run(once())
+    assert served[0].keys == [sent]
 
 
 def test_a_server_that_goes_away_between_two_calls_is_a_transport_failure() -> None:
@@ -365,9 +364,9 @@ def test_a_server_that_goes_away_between_two_calls_is_a_transport_failure() -> N
     async def twice(base_url: str, gone: threading.Thread) -> Completion:
         model = open_llm("openai:m", base_url)
         try:
-            assert (await model(ASK)).text == "fine"
+            assert (await model(request("plain"))).text == "fine"
             await asyncio.to_thread(gone.join)
-            return await model(ASK)
+            return await model(request("plain"))
         finally:
             await model.close()
 
