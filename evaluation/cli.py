@@ -19,6 +19,7 @@ app = typer.Typer(
     help="Simulate threads with persona agents that remember one real person each, and score how like them they are.",
 )
 
+STOPPED = 130  # the exit status after Ctrl-C, as shells have it
 WrongUse: type[Any] = typer.BadParameter.__mro__[2]  # the parent of all mistakes in options and arguments
 Sources = Annotated[list[Path], typer.Argument(help="Dumps: .ndjson, .jsonl or .zst, comments and submissions.")]
 Run = Annotated[Path, typer.Argument(help="A run folder.")]
@@ -148,7 +149,14 @@ def doctor(
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command. Exit status: 0 done, 1 done with findings, 2 a mistake to mend, 130 stopped by Ctrl-C."""
-    return guarded(lambda: app(arguments, prog_name="personaconv", standalone_mode=False))
+
+    def command() -> int | None:
+        status: int | None = app(arguments, prog_name="personaconv", standalone_mode=False)
+        if status == STOPPED:  # what typer makes of Ctrl-C, without a word
+            raise KeyboardInterrupt
+        return status
+
+    return guarded(command)
 
 
 def guarded(work: Callable[[], int | None]) -> int:
@@ -164,7 +172,7 @@ def guarded(work: Callable[[], int | None]) -> int:
         return _say(f"{error.filename or 'the system'}: {error.strerror or error}; mend that and run the command again")
     except (KeyboardInterrupt, typer.Abort):
         print("stopped; all that was finished is kept: the same command goes on from here", file=sys.stderr)
-        return 130
+        return STOPPED
 
 
 def _say(sentence: str) -> int:

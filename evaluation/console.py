@@ -69,6 +69,7 @@ class Live:
         self._tasks: dict[str, Any] = {}
         self._said = 0.0
         self._began: dict[str, tuple[float, int]] = {}
+        self._ended: dict[str, int] = {}
 
     def __enter__(self) -> Live:
         if self._bar is not None:
@@ -90,11 +91,12 @@ class Live:
             return
         now = time.monotonic()
         first = self._began.setdefault(what, (now, done))
-        if now - self._said >= EVERY or done == total or first[0] == now:
+        line = f"{what}: {done}{f' of {total}' if total else ''}{_left(first, now, done, total)} {note}".rstrip()
+        if now - self._said >= EVERY or first[0] == now or (done == total and self._ended.get(what) != done):
             self._said = now
-            self._console.print(
-                f"{what}: {done}{f' of {total}' if total else ''}{_left(first, now, done, total)} {note}"
-            )
+            self._console.print(line)
+        if done == total:
+            self._ended[what] = done  # is said once, however often it is heard
 
 
 def _left(first: tuple[float, int], now: float, done: int, total: int | None) -> str:

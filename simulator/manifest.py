@@ -15,7 +15,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from memory.errors import BadInput, clip
 from memory.store import MemoryStore
@@ -49,13 +49,23 @@ class RunSpec(BaseModel):
     timeout: float = Field(default=120.0, gt=0)
     attempts: int = Field(default=4, ge=1)
 
+    @field_validator("threads")
+    @classmethod
+    def _some(cls, threads: int | tuple[str, ...]) -> int | tuple[str, ...]:
+        if threads == () or (isinstance(threads, int) and threads < 1):
+            raise ValueError("ask for 1 thread or more")
+        return threads
+
     @staticmethod
     def of(fields: Mapping[str, Any]) -> RunSpec:
         """A checked spec. Raises BadInput that names each wrong field, what was found and what is meant."""
         try:
             return RunSpec(**fields)
         except ValidationError as error:
-            wrong = [f"{'.'.join(map(str, e['loc'][:1]))} = {e['input']!r}: {e['msg']}" for e in error.errors()]
+            wrong = [
+                f"{'.'.join(map(str, e['loc'][:1]))} = {e['input']!r}: {e['msg'].removeprefix('Value error, ')}"
+                for e in error.errors()
+            ]
             raise BadInput("; ".join(dict.fromkeys(wrong))) from None
 
 

@@ -1,0 +1,46 @@
+"""What a person sees: plain lines where there is no terminal, tables of text that is never markup."""
+
+import pytest
+
+from evaluation.console import Live, show, watch
+from simulator.run import Progress
+from simulator.wrappers import Usage
+
+Said = pytest.CaptureFixture[str]
+
+
+def test_progress_without_a_terminal_says_the_beginning_and_the_end_once(capsys: Said) -> None:
+    with Live() as live:
+        for done in (0, 1, 2, 3, 3, 3):
+            live("read", done, 3)
+        live("write", 2, 2)
+    assert capsys.readouterr().out.splitlines() == ["read: 0 of 3", "read: 3 of 3", "write: 2 of 2"]
+
+
+def test_progress_to_an_unknown_end_says_how_far_it_is(capsys: Said) -> None:
+    with Live() as live:
+        live("read", 5)
+        live("read", 6)
+    assert capsys.readouterr().out == "read: 5\n"
+
+
+def test_a_name_in_brackets_is_text_and_not_markup(capsys: Said) -> None:
+    show("[bold]People", ["name", "n"], [("[red]ann[/red]", 3), ("[link=x]", 12)], right=["n"])
+    shown = capsys.readouterr().out
+    assert "[red]ann[/red]" in shown and "[link=x]" in shown
+    assert "\x1b" not in shown
+
+
+def test_numbers_are_aligned_to_the_right(capsys: Said) -> None:
+    show("Scores", ["who", "score"], [("a", 7), ("b", 1234)], right=["score"])
+    ends = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert [len(line) for line in ends[1:]] == [len(ends[1])] * 3
+
+
+def test_the_watcher_says_tokens_cache_and_failures(capsys: Said) -> None:
+    usage = Usage(calls=2, failed=1, tokens_in=2000, tokens_out=30, cached=500)
+    with Live() as live:
+        watch(live, usage, "replay on m")(Progress(threads=1, calls=4, calls_done=2, failed=1), None)
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.startswith("replay on m: 2 of 4") and "2,000 tokens in (25% cached), 30 out" in line
+    assert line.endswith(", 1 failed")
