@@ -195,7 +195,7 @@ def _shown(value: Any) -> str:
 def _threads(turns: Sequence[Turn], scored: Sequence[Scored], store: MemoryStore) -> list[dict[str, Any]]:
     """Per run, mode and thread, the slots in order of time, each with its reply and probes."""
     answers = {(r.run, r.mode, r.thread, r.slot, r.repeat, r.task): r for r in scored if r.system == MODEL}
-    said = {_place(t): t.completion.text for t in turns if t.ask == "reply" and t.completion is not None}
+    said = {_place(t): t.words for t in turns if t.ask == "reply" and t.words is not None}
     slots: dict[tuple[str, str, str], dict[tuple[int, str, int], list[Turn]]] = {}
     for turn in turns:
         here = slots.setdefault((turn.run, turn.mode, turn.slot.thread), {})
@@ -243,6 +243,6 @@ def _place(turn: Turn) -> tuple[str, str, str, str, int]:
 
 def _words(item: Remembered, store: MemoryStore) -> str:
     try:
-        return store.corpus.thread(item.thread)[item.id].words
+        return store.corpus.message(item.id).words
     except UnknownName:
         return "(no longer in the corpus)"

@@ -68,6 +68,16 @@ class Corpus:
             raise UnknownName("thread", id, self.thread_ids())
         return Thread(id, tuple(map(decode, rows)))
 
+    def message(self, id: str) -> Message:
+        """
+        Raises:
+            UnknownName: no such message.
+        """
+        row = self.sql.execute(f"select {FIELDS} from messages where id = ?", (id,)).fetchone()
+        if row is None:
+            raise UnknownName("message", id, ())
+        return decode(row)
+
     def people(self) -> dict[str, int]:
         """Author -> number of messages with words, by name; neither bots nor deleted accounts."""
         query = "select name, stop - start from authors where stop > start and not bot order by name"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Protocol
 
 from memory.errors import BadInput
@@ -19,6 +19,7 @@ class Library(Protocol):
 
     def thread_ids(self) -> list[str]: ...
     def thread(self, id: str) -> Thread: ...
+    def people(self) -> Container[str]: ...
 
 
 class Past(Protocol):
@@ -38,10 +39,11 @@ def choose(corpus: Library, past: Past, n: int, seed: int) -> list[str]:
     for part in (late, early):
         random.Random(f"{seed}").shuffle(part)
     found: list[str] = []
+    people = corpus.people()
     for id in (*late, *early):
         if len(found) == n:
             break
-        if _qualifies(corpus.thread(id), past):
+        if _qualifies(corpus.thread(id), past, people):
             found.append(id)
     if len(found) < n:
         raise BadInput(
@@ -52,12 +54,12 @@ def choose(corpus: Library, past: Past, n: int, seed: int) -> list[str]:
 
 
 def named(corpus: Library, ids: Sequence[str]) -> list[str]:
-    """The same ids, each looked up. Raises UnknownName for one that is not there."""
-    return [corpus.thread(id).id for id in ids]
+    """The same ids, each looked up and taken once. Raises UnknownName for one that is not there."""
+    return [corpus.thread(id).id for id in dict.fromkeys(ids)]
 
 
-def _qualifies(thread: Thread, past: Past) -> bool:
-    replies = [m for m in thread.messages if m.parent is not None and m.author is not None and m.words]
+def _qualifies(thread: Thread, past: Past, people: Container[str]) -> bool:
+    replies = [m for m in thread.messages if m.parent is not None and m.author in people and m.words]
     if len({m.author for m in replies}) < PEOPLE:
         return False
     known = sum(len(past.history(m.author, before=m.time)) >= EARLIER for m in replies if m.author)

@@ -97,7 +97,8 @@ async def _play(  # noqa: PLR0913 - one caller; the parts of one run
     from simulator.graph import Stage, open_threads
 
     skeleton = Skeleton(cut=spec.cut, max_turns=spec.max_turns)
-    plans = {id: skeleton.plan(store.corpus.thread(id), spec.mode) for id in ids}
+    people = store.corpus.people()
+    plans = {id: skeleton.plan(store.corpus.thread(id), spec.mode, people) for id in ids}
     jobs = [(id, repeat) for id in ids for repeat in range(spec.repeats)]
     progress.threads = len(jobs)
     progress.calls = sum(plans[id].slots for id, _ in jobs) * len(cast.asks)

@@ -106,6 +106,9 @@ class Shelf:
             raise UnknownName("thread", id, found)
         return found[id]
 
+    def people(self) -> set[str]:
+        return {m.author for thread in self.threads for m in thread.messages if m.author and m.words}
+
     def history(self, user: str, *, before: int) -> Leaves:
         own = (
             m for thread in self.threads for m in thread.messages if m.author == user and m.time < before and m.words

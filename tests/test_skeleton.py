@@ -41,6 +41,12 @@ def test_a_deleted_account_is_left_out_with_all_that_hangs_under_it_in_a_rollout
     assert (replay.slots, replay.left_out) == (6, 1)
 
 
+def test_a_bot_is_left_out_like_a_deleted_account() -> None:
+    plan = Policy().plan(REAL, "rollout", people={"ann", "bob", "dan", "eve"})
+    assert {s.author for r in plan.rounds for s in r} == {"ann", "dan", "eve"}
+    assert plan.left_out == 4
+
+
 def test_max_turns_takes_the_earliest_slots() -> None:
     plan = Policy(max_turns=2).plan(REAL, "rollout")
     assert [s.id for r in plan.rounds for s in r] == ["t1m1", "t1m2"]

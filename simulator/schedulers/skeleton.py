@@ -7,6 +7,7 @@ as long as nobody in it answers, or is, somebody else in it; so a round does not
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from memory.message import Message, Thread
@@ -31,21 +32,26 @@ class Plan:
 class Policy:
     """`cut`: first messages that stay real (the opening post always). `max_turns`: 0 for all. `width`: of a round.
 
-    Messages of deleted accounts have no persona: they are left out, in a rollout with all that hangs under them.
+    Deleted accounts and bots have no persona: their messages are left out, in a rollout with all that hangs under them.
     """
 
     cut: int = 1
     max_turns: int = 0
     width: int = 64
 
-    def plan(self, real: Thread, mode: Mode) -> Plan:
+    def plan(self, real: Thread, mode: Mode, people: Container[str] | None = None) -> Plan:
+        """`people`: who can be asked to write; None for everybody with a name."""
         kept = real.messages[: max(1, self.cut)]
         later = real.messages[len(kept) :]
         lost: set[str] = set()
         slots: list[Slot] = []
         for message in later:
             slot = _slot(message)
-            if slot is None or (mode == "rollout" and slot.parent in lost):
+            if (
+                slot is None
+                or (people is not None and slot.author not in people)
+                or (mode == "rollout" and slot.parent in lost)
+            ):
                 lost.add(message.id)
             else:
                 slots.append(slot)
