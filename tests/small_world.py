@@ -52,6 +52,12 @@ class SmallCorpus:
     def messages(self, before: int) -> list[Message]:
         return sorted((m for t in self.threads.values() for m in t.messages if m.time < before), key=order)
 
+    def message(self, id: str) -> Message:
+        found = {m.id: m for t in self.threads.values() for m in t.messages}
+        if id not in found:
+            raise UnknownName("message", id, ())
+        return found[id]
+
     def thread(self, id: str) -> Thread:
         if id not in self.threads:
             raise UnknownName("thread", id, self.threads)

@@ -160,7 +160,7 @@ def test_a_very_long_text_is_cut_and_the_rest_counted(tmp_path) -> None:
 
 
 def test_a_forgotten_memory_is_said_to_be_gone(tmp_path) -> None:
-    gone = (Remembered("t1_gone", "t3_old", 1, 1.0), Remembered("t1_a", "t3_gone", 1, 1.0))
+    gone = (Remembered("t1_gone", "t3_old", 1, 1.0), Remembered("t1_lost", "t3_gone", 1, 1.0))
     assert made(tmp_path, [turn("reply", "x", recalled=gone)]).count("(no longer in the corpus)") == 2
 
 
