@@ -29,7 +29,7 @@ class Longest:
 
 
 def main(corpus: Path, out: Path, llm: LLM | None = None) -> None:
-    spec = RunSpec(retriever="own_retriever:Longest:k=2", threads=1, max_turns=3)
+    spec = RunSpec(retriever="examples.own_retriever:Longest:k=2", threads=1, max_turns=3)
     play(spec, corpus, out, probes=["none"], llm=llm)
     for turn in runlog.turns(out):
         recalled = ", ".join(f"{item.id} ({item.terms['characters']:.0f} characters)" for item in turn.recalled)

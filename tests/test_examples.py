@@ -1,0 +1,83 @@
+"""The examples do what they say, on a small corpus and a model that says what it is told; each fits on a screen."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from bench.turns import dump
+from examples import compare_memories, demo, own_retriever, run_benchmark, simulate_thread
+from memory.importing import import_corpus
+from simulator.llm import Request
+from simulator.testing import Scripted
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted(p.stem for p in (ROOT / "examples").glob("*.py"))
+
+
+def say(request: Request) -> str:
+    return {80: "I would check the cassette.", 4: "positive"}.get(request.max_tokens, "2")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("examples")
+    dump(folder / "dump.ndjson", people=6, replies=5)
+    import_corpus([folder / "dump.ndjson"], folder / "corpus", embedder="bag", keep_names=True)
+    return folder / "corpus"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_is_under_60_lines_and_says_how_to_run_it(name: str) -> None:
+    module = importlib.import_module(f"examples.{name}")
+    assert len((ROOT / f"examples/{name}.py").read_text().splitlines()) < 60
+    assert f"python examples/{name}.py" in (module.__doc__ or "")
+
+
+def test_one_thread_is_simulated_and_printed(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    simulate_thread.main(corpus, tmp_path, "t3_t0x0", Scripted(say))
+    printed = capsys.readouterr().out
+    assert "[simulated, rollout]" in printed
+    assert "4 turns, 0 failed" in printed
+
+
+def test_memories_are_compared_beside_the_baselines(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compare_memories.main(corpus, tmp_path, threads=1, turns=2, llm=Scripted(say))
+    printed = capsys.readouterr().out
+    for row in (*compare_memories.MEMORIES, "baseline:parent_copy", "baseline:majority", "baseline:one"):
+        assert f"\n{row} " in printed
+
+
+def test_the_benchmark_prints_a_table_for_each_task_and_names_its_report(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_benchmark.main(corpus, tmp_path, run_benchmark.SPEC.model_copy(update={"threads": 1}), Scripted(say))
+    printed = capsys.readouterr().out
+    assert all(f"{task}, replay" in printed for task in ("generation", "impact", "sentiment"))
+    assert printed.rstrip().endswith(str(tmp_path / "report.html"))
+
+
+def test_an_own_retriever_decides_what_is_remembered(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own_retriever.main(corpus, tmp_path, Scripted(say))
+    assert "earlier messages and remembered t" in capsys.readouterr().out
+
+
+def test_the_demo_names_a_report_and_a_transcript_and_goes_on_where_it_stopped(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "corpus").symlink_to(corpus)
+    spec = demo.SPEC.model_copy(update={"threads": 1, "max_turns": 2})
+    model = Scripted(say)
+    for found in (0, 6):
+        demo.main(tmp_path, spec, model)
+        printed = capsys.readouterr().out
+        assert f"{6 - found} calls made, {found} found finished, 0 failed" in printed
+        assert (tmp_path / "run" / "report.html").is_file()
+        assert str(tmp_path / "run" / "transcript.md") in printed
+    assert len(model.requests) == 6
