@@ -1,13 +1,15 @@
-"""Writes the tree in README.md: every module with the first sentence of its docstring. A test compares the two."""
+"""Writes the generated parts of README.md: the commands and the tree of modules. A test compares them with the code."""
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-START, END = "<!-- tree: made by `make docs` -->", "<!-- /tree -->"
+TREE = "<!-- tree: made by `make docs` -->", "<!-- /tree -->"
+COMMANDS = "<!-- commands: made by `make docs` -->", "<!-- /commands -->"
 FOLDERS = {
     "memory": "what people wrote, and what of it comes back",
     "simulator": "who speaks next, and what they say",
@@ -39,18 +41,34 @@ def first_sentence(docstring: str) -> str:
     return docstring.splitlines()[0].partition(". ")[0].removesuffix(".")
 
 
-def block() -> str:
-    """What stands between the markers, markers included."""
-    return "\n".join([START, "```", *lines(), "```", END])
+def commands() -> Iterator[str]:
+    """Each command with what its help says it does."""
+    from evaluation.cli import app
+
+    for command in app.registered_commands:
+        said = (command.callback.__doc__ or "").strip().splitlines()[0]
+        name = command.name or command.callback.__name__.strip("_").replace("_", "-")
+        yield f"personaconv {name:<14}{said}"
 
 
-def with_tree(readme: str) -> str:
-    """`readme` with its tree made anew."""
-    head, _, rest = readme.partition(START)
-    _, _, tail = rest.partition(END)
-    return head + block() + tail
+def blocks() -> list[tuple[str, str, str]]:
+    """(start marker, end marker, what stands between) of each generated part."""
+    return [
+        (*marks, "\n".join([marks[0], "```", *made, "```", marks[1]]))
+        for marks, made in ((COMMANDS, commands()), (TREE, lines()))
+    ]
+
+
+def renewed(readme: str) -> str:
+    """`readme` with its generated parts made anew."""
+    for start, end, block in blocks():
+        head, _, rest = readme.partition(start)
+        _, _, tail = rest.partition(end)
+        readme = head + block + tail
+    return readme
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
     file = ROOT / "README.md"
-    file.write_text(with_tree(file.read_text(encoding="utf-8")), encoding="utf-8")
+    file.write_text(renewed(file.read_text(encoding="utf-8")), encoding="utf-8")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 
 import pytest
 
+from bench.stub_server import running
 from bench.turns import dump
 from examples import compare_memories, demo, own_retriever, run_benchmark, simulate_thread
 from memory.importing import import_corpus
@@ -81,3 +83,13 @@ def test_the_demo_names_a_report_and_a_transcript_and_goes_on_where_it_stopped(
         assert (tmp_path / "run" / "report.html").is_file()
         assert str(tmp_path / "run" / "transcript.md") in printed
     assert len(model.requests) == 6
+
+
+def test_the_python_in_the_readme_runs(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "corpus").symlink_to(corpus)
+    monkeypatch.chdir(tmp_path)
+    with running(latency_ms=0) as url:
+        exec(code.replace('model="embedded"', f'model="openai:stub", base_url="{url}"'), {})
+    assert (tmp_path / "runs" / "first" / "report.html").is_file()
