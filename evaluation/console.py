@@ -59,7 +59,7 @@ class Live:
             self._bar = Progress(
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
+                BarColumn(bar_width=16),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[note]}"),
                 TextColumn("left"),
@@ -113,7 +113,7 @@ def watch(live: Live, usage: Usage, what: str) -> Any:
     def seen(progress: Progress, turn: Turn | None) -> None:
         speed = (usage.tokens_in - usage.cached + usage.tokens_out) / max(0.001, time.monotonic() - began)
         share = usage.cached / usage.tokens_in if usage.tokens_in else 0
-        note = f"{usage.tokens_in:,} tokens in ({share:.0%} cached), {usage.tokens_out:,} out, {speed:.0f}/s"
+        note = f"{usage.tokens_in + usage.tokens_out:,} tokens, {share:.0%} cached, {speed:.0f}/s"
         note += f", {progress.failed} failed" if progress.failed else ""
         live(what, progress.calls_done, progress.calls, note)
 

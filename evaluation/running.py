@@ -68,7 +68,7 @@ async def _play(
     metered = Metered(llm or open_llm(spec.model, spec.base_url, spec.timeout))
     try:
         with Live() as live:
-            seen = watch(live, metered.usage, f"{spec.mode} on {metered.name}")
+            seen = watch(live, metered.usage, spec.mode)
             progress = await simulate(spec, store, Retried(metered, spec.attempts), wanted, out, seen)
     finally:
         await metered.close()
