@@ -42,5 +42,5 @@ def test_the_watcher_says_tokens_cache_and_failures(capsys: Said) -> None:
     with Live() as live:
         watch(live, usage, "replay on m")(Progress(threads=1, calls=4, calls_done=2, failed=1), None)
     [line] = capsys.readouterr().out.splitlines()
-    assert line.startswith("replay on m: 2 of 4") and "2,000 tokens in (25% cached), 30 out" in line
+    assert line.startswith("replay on m: 2 of 4") and "2,030 tokens, 25% cached, " in line
     assert line.endswith(", 1 failed")
