@@ -60,7 +60,7 @@ def few_tokens() -> str:
 
 def tokens() -> str:
     """As a run counts them."""
-    from simulator.tokens import count
+    from memory.tokens import count
 
     found = count("Der Weg ist das Ziel 🚲")
     if found != 7:

@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
 
+from memory.fence import fenced, inert, label
 from memory.message import Message, Thread, order
 from memory.recall import Recalled
-from simulator.fence import fenced, inert, label
+from memory.tokens import clip_tokens, count
 from simulator.records import Ask, Slot
-from simulator.tokens import clip_tokens, count
 
 VERSION = "1"  # of the wording below: it is part of every prompt hash and of the manifest
 

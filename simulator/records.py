@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from memory.fence import unfenced
 from memory.message import Message, Origin
-from simulator.fence import unfenced
 from simulator.llm import Completion, Failure
 
 Mode = Literal["replay", "rollout"]

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.fence import MARK, fenced, inert, label, unfenced
 from memory.message import Thread
 from memory.recall import Recalled
-from simulator.fence import MARK, fenced, inert, label, unfenced
 from simulator.prompt import Budget, scene
 from simulator.records import Ask, Slot
 from tests.threads import message

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import tokens
-from simulator.tokens import clip_tokens, count
+from memory import tokens
+from memory.tokens import clip_tokens, count
 
 WORDS = "The bicycle is older than the road it stands on, isn't it? "
 
