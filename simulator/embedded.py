@@ -56,6 +56,8 @@ class EmbeddedServer:
         for cpu in (params.cpuparams, params.cpuparams_batch):
             cpu.n_threads = n_threads or threads()
         self._server: Any = xllamacpp.Server(params)
+        # A first token, 20 ms: a server that is closed before its loop turns waits for itself for ever.
+        self._server.handle_completions({"prompt": ".", "max_tokens": 1})
         self.base_url = f"{self._server.listening_address}/v1"
 
     def close(self) -> None:
