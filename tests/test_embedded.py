@@ -23,7 +23,7 @@ from simulator.models import open_llm
 
 ROOT = Path(__file__).parent.parent
 RULES = "You take part in a discussion about bicycles. Answer in one short sentence, as the person would."
-ASK = Request((("system", RULES), ("user", "Which chain do you like?")), 8, 0.9, seed=3)
+ASK = Request((("system", RULES), ("user", "Which chain do you like?")), 4, 1.5, seed=3)
 LABEL = Request((("system", RULES), ("user", "Good or bad? One word.")), 1, top_logprobs=100)
 
 
@@ -36,7 +36,7 @@ def answers() -> dict[str, Completion]:
         try:
             first = await model(ASK)
             again = await model(ASK)
-            other = await model(Request(ASK.messages, 8, 0.9, seed=4))
+            other = await model(Request(ASK.messages, 4, 1.5, seed=4))
             return {"first": first, "again": again, "other": other, "label": await model(LABEL)}
         finally:
             await model.close()
@@ -60,7 +60,7 @@ def knock(server: EmbeddedServer, key: str | None) -> Any:
 
 def test_it_answers_and_counts_tokens(answers: dict[str, Completion]) -> None:
     first = answers["first"]
-    assert first.text.strip() and (first.tokens_in or 0) > 20 and 0 < (first.tokens_out or 0) <= 8
+    assert first.text.strip() and (first.tokens_in or 0) > 20 and 0 < (first.tokens_out or 0) <= 4
 
 
 def test_the_seed_decides_the_words(answers: dict[str, Completion]) -> None:
@@ -95,7 +95,7 @@ def test_it_is_gone_when_it_is_closed_and_has_another_key_each_time() -> None:
     # In another process: a server that does not end would hold this one for ever.
     code = """
 from simulator.embedded import EmbeddedServer
-for _ in range(3):
+for _ in range(2):
     server = EmbeddedServer(context=256, n_threads=1)
     server.close()
     server.close()
@@ -108,11 +108,11 @@ input()
         late = threading.Timer(60, process.kill)
         late.daemon = True
         late.start()
-        said = [process.stdout.readline().split() for _ in range(3)]
+        said = [process.stdout.readline().split() for _ in range(2)]
         for base_url, _ in said:
             with pytest.raises(URLError, match="refused"):
                 urlopen(f"{base_url}/models", timeout=5)
         process.communicate("\n")
         late.cancel()
     assert process.returncode == 0
-    assert len({key for _, key in said}) == 3
+    assert len({key for _, key in said}) == 2
