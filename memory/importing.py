@@ -10,19 +10,19 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from memory import carried, lock, policy, pseudonym, readers
+from memory import carried, lock, pseudonym
 from memory.embed import Embedder, open_embedder
 from memory.errors import BadInput, Missing
 from memory.generation import MANIFEST, publish, read_manifest, sweep, text_hash, words, write
 from memory.reading import Row, Source, Tally
 from memory.recall import Vectors
 from memory.record import FILE, WORDS, Record
+from memory.sources import find, reader
 from memory.store import Index
 
 Progress = Callable[[str, int, int | None], None]
@@ -49,7 +49,7 @@ class ImportReport:
 
     def rows(self) -> list[tuple[str, str, int, str]]:
         """(read | kept | repaired | dropped, reason, count, "file:line, ..." or ids), for a table."""
-        return [("read", "lines", self.read, ""), ("kept", "messages", self.kept, ""), *self.changes]
+        return [("read", "rows", self.read, ""), ("kept", "messages", self.kept, ""), *self.changes]
 
 
 def import_corpus(  # noqa: PLR0913
@@ -70,10 +70,10 @@ def import_corpus(  # noqa: PLR0913
     Raises:
         Missing: a source that is not there, or a model. BadInput: a format nobody reads. Busy: somebody else imports.
     """
-    files = _files(sources)
+    found = find(sources, allow_truncated)
     model = open_embedder(embedder)
     with lock.held(out, "personaconv import"):
-        return _Import(out, model, embedder, _calm(progress), strict).run(files, keep_names, allow_truncated)
+        return _Import(out, model, embedder, _calm(progress), strict).run(found, keep_names)
 
 
 class _Import:
@@ -84,9 +84,9 @@ class _Import:
         self.encoded = 0
         self._since = time.perf_counter()
 
-    def run(self, files: list[Path], keep_names: bool, allow_truncated: bool) -> ImportReport:
+    def run(self, sources: list[Source], keep_names: bool) -> ImportReport:
         old = read_manifest(self.out) if (self.out / MANIFEST).is_file() else {}
-        if not files and not old:
+        if not sources and not old:
             raise BadInput("nothing to import: no source was named; name files or folders of dumps")
         if old and old["keep_names"] != keep_names:
             how = "with the real names" if old["keep_names"] else "with pseudonyms"
@@ -99,16 +99,13 @@ class _Import:
         record = Record(folder / FILE, None if keep_names else self._key(bool(old)))
         index = Index(self.out, self.model.name)
         try:
-            stated = {
-                (s["name"], s["sha256"]): s
-                for s in [*old.get("sources", []), *self._read(files, record, allow_truncated)]
-            }
+            stated = {(s["name"], s["sha256"]): s for s in [*old.get("sources", []), *self._read(sources, record)]}
             self._step("read")
             record.mend(self.tally)
             record.rename()
             self._step("repair")
             kept = record.kept()
-            self._encode(record, index, carried.load({file.parent for file in files}, self.model.name))
+            self._encode(record, index, carried.load({source.path.parent for source in sources}, self.model.name))
             self._step("encode")
             contents = write(folder, record, index, self.model.dim, lambda n, of: self.progress("write", n, of))
         finally:
@@ -131,16 +128,14 @@ class _Import:
         now = time.perf_counter()
         self.seconds[name], self._since = now - self._since, now
 
-    def _read(self, files: list[Path], record: Record, allow_truncated: bool) -> list[dict[str, Any]]:
-        size, done = sum(f.stat().st_size for f in files), 0
+    def _read(self, sources: list[Source], record: Record) -> list[dict[str, Any]]:
+        size, done = sum(source.size for source in sources), 0
         stated = []
-        for file in files:
-            source = Source(file, allow_truncated)
-            read = _reader(source)
-            rows = self._watched(read(source, self.tally), source, done, size)
-            record.add(rows, file.name, self.tally)
+        for source in sources:
+            rows = self._watched(reader(source)(source, self.tally), source, done, size)
+            record.add(rows, source.name, self.tally)
             done += source.done
-            stated.append({"name": file.name, "sha256": source.sha256, "bytes": source.done})
+            stated.append({"name": source.name, "sha256": source.sha256, "bytes": source.done})
         return stated
 
     def _watched(self, rows: Iterator[Row], source: Source, done: int, size: int) -> Iterator[Row]:
@@ -201,37 +196,6 @@ def _portions(new: dict[str, str]) -> Iterator[tuple[list[str], list[str]]]:
     for at in range(0, len(texts), COMMIT):
         part = texts[at : at + COMMIT]
         yield [id for text in part for id in sharing[text]], part
-
-
-def _files(sources: list[Path]) -> list[Path]:
-    files: list[Path] = []
-    for source in sources:
-        if source.is_dir():
-            inside = sorted(f for f in source.iterdir() if f.is_file() and f.suffix in SUFFIXES)
-            if not inside:
-                raise Missing(f"{source} has no dump in it; files that end in {', '.join(SUFFIXES)} are looked for")
-            files += inside
-        elif source.is_file():
-            files.append(source)
-        else:
-            raise Missing(f"there is no file or folder {source}; check the path")
-    return files
-
-
-SUFFIXES = (".ndjson", ".jsonl", ".json", ".zst")
-
-
-def _reader(source: Source) -> Callable[[Source, Tally], Iterator[Row]]:
-    head = source.head()
-    for name in policy.names(readers):
-        reader = import_module(f"memory.readers.{name}")
-        if reader.recognises(head) or not head.strip(b"\0 \t\r\n"):
-            read: Callable[[Source, Tally], Iterator[Row]] = reader.read
-            return read
-    raise BadInput(
-        f"{source.path} is in no format that is known here (it begins with {head[:20]!r}); "
-        f"known: {', '.join(policy.names(readers))} (one JSON object a line, plain or .zst)"
-    )
 
 
 def _calm(progress: Progress | None) -> Progress:

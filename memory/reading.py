@@ -19,13 +19,14 @@ CHUNK = 1 << 16  # compressed bytes a step: bounds what one step can unpack to
 LONGEST = 1 << 26  # bytes of a line; dump rows are below 1 MB
 EXAMPLES = 5
 
-What = Literal["repaired", "dropped"]
+What = Literal["repaired", "dropped", "passed over"]  # the last: not a message, so nothing is lost
 
 
 class Row(NamedTuple):
     """One message as its source states it. `thread` and `parent` may name what is not there; `line`: where it stood.
 
     `author` is still the real name. `retrieved`: UTC seconds when the source saw it, None where it does not say.
+    `bot`: the source says so; names that say so are found later.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Row(NamedTuple):
     title: str
     retrieved: int | None
     line: int
+    bot: bool = False
 
 
 @dataclass
@@ -75,9 +77,14 @@ class Source:
     def name(self) -> str:
         return self.path.name
 
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self.path.stat().st_size
+
     def head(self) -> bytes:
         """The first unpacked bytes, for telling formats apart."""
-        return next(self._blocks(Tally()), b"")
+        return next(self.blocks(Tally()), b"")
 
     def lines(self, tally: Tally) -> Iterator[tuple[int, bytes, bool]]:
         """(number, line, whole): a last line without its end is not whole. A cut archive is noted in `tally.problems`.
@@ -86,7 +93,7 @@ class Source:
             BadInput: a line longer than 64 MB: not one object a line.
         """
         number, rest, long = 0, list[bytes](), 0
-        for block in self._blocks(tally):
+        for block in self.blocks(tally):
             first, *more = block.split(b"\n")
             rest.append(first)
             long += len(first)
@@ -106,7 +113,7 @@ class Source:
         if long:
             yield number + 1, b"".join(rest), False
 
-    def _blocks(self, tally: Tally) -> Iterator[bytes]:
+    def blocks(self, tally: Tally) -> Iterator[bytes]:
         """Unpacked bytes, in blocks. Sets `sha256` of the file's own bytes at the end."""
         digest = hashlib.sha256()
         self.done = 0

@@ -1,0 +1,142 @@
+"""What the fields of a dump row mean, whatever year, API or table they come from: one row of fields to one Row.
+
+Source: field types by month from the schema files of arctic_shift; Reddit escapes exactly & < > in its API text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import msgspec
+
+from memory.reading import Row
+
+GONE = frozenset({"[deleted]", "[removed]", "[ removed by reddit ]", "[deleted by user]", "[removed by reddit]"})
+LATEST = 2**40  # seconds; anything later is milliseconds
+_ESCAPED = re.compile(r"&(amp|lt|gt);")
+_PLAIN = re.compile(r"[<>]|&(?!(?:amp|lt|gt|quot|apos|nbsp|#\d+|#x[0-9a-fA-F]+);)")
+_CHARACTER = {"amp": "&", "lt": "<", "gt": ">"}
+
+Number = int | float | str | None
+
+
+class Fields(msgspec.Struct, gc=False):
+    """The fields that matter; all others are skipped unread, which is where the speed comes from."""
+
+    id: str | int | None = None
+    name: str | None = None
+    author: str | None = None
+    body: str | None = None
+    title: str | None = None
+    selftext: str | None = None
+    created_utc: Number = None
+    score: Number = None
+    score_hidden: bool | int | str | None = None
+    parent_id: str | int | None = None
+    link_id: str | int | None = None
+    subreddit: str | None = None
+    retrieved_on: Number = None
+    retrieved_utc: Number = None
+
+
+def row(line: Fields, number: int) -> Row | str:
+    """The Row, or the reason why there is none."""
+    post = line.title is not None or line.selftext is not None
+    if not post and line.body is None and line.link_id is None:
+        return "neither a comment nor a submission"
+    kind = "t3_" if post else "t1_"
+    id = fullname(line.id if line.id not in (None, "") else line.name, kind)
+    if id is None:
+        return "no id"
+    if not id.startswith(kind):
+        return "a comment with a post's id, or the reverse"
+    when = moment(line.created_utc)
+    if when is None:
+        return "no usable time"
+    thread: str | None = id
+    parent: str | None = None
+    if not post:
+        thread = fullname(line.link_id, "t3_")
+        if thread is not None and not thread.startswith("t3_"):
+            thread = None  # a link to a comment: its parent knows better
+        parent = fullname(line.parent_id, "t1_") or thread
+        if thread is None and parent is not None and parent.startswith("t3_"):
+            thread = parent
+        if parent is None:
+            return "neither link_id nor parent_id"
+    return Row(
+        id,
+        thread,
+        parent,
+        writer(line.author),
+        when,
+        text(line.selftext if post else line.body),
+        None if line.score_hidden in (True, "true", "True") else score(line.score),
+        line.subreddit or "",
+        "post" if post else "comment",
+        (text(line.title) or "").strip(),
+        moment(line.retrieved_on) or moment(line.retrieved_utc),
+        number,
+    )
+
+
+def fullname(id: str | int | None, kind: str) -> str | None:
+    """ "c13", "t1_c13" or (the old API's parents) 1234 in base 10 -> "t1_..."; None for nothing."""
+    if isinstance(id, int):
+        return kind + _base36(id)
+    if not id:
+        return None
+    return id if id[:3] in ("t1_", "t3_") else kind + id
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number > 0:
+        number, digit = divmod(number, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return digits or "0"
+
+
+def writer(name: str | None) -> str | None:
+    """`name`, or None where it says that the account is gone."""
+    return None if name is None or not name.strip() or name.strip().casefold() in GONE else name
+
+
+def moment(value: Number) -> int | None:
+    """UTC seconds of an int, float, text of either, milliseconds, or ISO text (no zone: UTC); else None."""
+    if isinstance(value, str):
+        value = _stamp(value)
+    if value is None or not math.isfinite(value) or value <= 0:
+        return None
+    seconds = int(value) if value < 1e11 else int(value / 1000)
+    return seconds if seconds < LATEST else None
+
+
+def _stamp(text: str) -> float | None:
+    with suppress(ValueError):
+        return float(text)
+    with suppress(ValueError):
+        stamp = datetime.fromisoformat(text.strip())
+        return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp()
+    return None
+
+
+def score(value: Number) -> int | None:
+    try:
+        return None if value is None else int(float(value))
+    except (ValueError, OverflowError):
+        return None
+
+
+def text(text: str | None) -> str | None:
+    """`text` unescaped once, None where it is gone. Text with a bare & < > was never escaped and stays as it is."""
+    if text is None or text.strip().casefold() in GONE:
+        return None
+    if "\0" in text:
+        text = text.replace("\0", "")
+    if "&" in text and not _PLAIN.search(text):
+        return _ESCAPED.sub(lambda m: _CHARACTER[m[1]], text)
+    return text
