@@ -130,6 +130,23 @@ def policies() -> None:
     show("Policies", ["kind", "name", "options", "what it does"], policy_rows())
 
 
+@app.command("bench-recall")
+def bench_recall(
+    corpus: Annotated[Path, typer.Argument(help="A corpus folder made by import.")],
+    policy: Annotated[
+        list[str] | None, typer.Option(help="A policy; repeatable. Default all that need no model.")
+    ] = None,
+    k: Annotated[str, typer.Option(help="How many messages are looked at: numbers, with commas.")] = "1,3,5,10",
+    each: Annotated[int, typer.Option(help="Most comments of a person, drawn by seed.")] = 20,
+    people: Annotated[int, typer.Option(help="Most people, drawn by seed.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 0,
+) -> None:
+    """Measure without a model what each policy brings back of what belongs there, controls beside it."""
+    from evaluation.recall_quality import show_quality
+
+    show_quality(corpus, policy, k, each=each, people=people, seed=seed)
+
+
 @app.command()
 def doctor(
     folder: Annotated[Path, typer.Argument(help="A folder that should be writable.")] = Path(),

@@ -30,7 +30,7 @@ class Interval:
     groups: int
 
     def __str__(self) -> str:
-        return f"{self.mean:.3f}" if math.isnan(self.se) else f"{self.mean:.3f} ({self.low:.3f}-{self.high:.3f})"
+        return f"{self.mean:.3f}" if math.isnan(self.se) else f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
 def clustered_se(values: Sequence[float], groups: Sequence[str], corrected: bool = True) -> float:

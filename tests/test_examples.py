@@ -10,7 +10,7 @@ import pytest
 
 from bench.stub_server import running
 from bench.turns import dump
-from examples import compare_memories, demo, own_retriever, run_benchmark, simulate_thread
+from examples import compare_memories, demo, own_retriever, recall_quality, run_benchmark, simulate_thread
 from memory.importing import import_corpus
 from simulator.llm import Request
 from simulator.testing import Scripted
@@ -52,6 +52,12 @@ def test_memories_are_compared_beside_the_baselines(
     printed = capsys.readouterr().out
     for row in (*compare_memories.MEMORIES, "baseline:parent_copy", "baseline:majority", "baseline:one"):
         assert f"\n{row} " in printed
+
+
+def test_memories_are_ranked_without_a_model(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recall_quality.main(corpus, people=4)
+    printed = capsys.readouterr().out
+    assert "held-out reply: " in printed and "both controls, nDCG@5" in printed
 
 
 def test_the_benchmark_prints_a_table_for_each_task_and_names_its_report(

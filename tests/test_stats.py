@@ -37,7 +37,7 @@ def test_below_thirty_groups_students_t_is_used_and_from_there_the_normal() -> N
     many = interval([*range(30)], [str(n) for n in range(30)])
     assert many.high - many.mean == pytest.approx(reference.norm.ppf(0.975) * many.se)
     assert (few.n, few.groups, many.groups) == (10, 4, 30)
-    assert str(few).startswith("0.500 (-0.437-1.437)")
+    assert str(few) == "0.500 [-0.437, 1.437]"
 
 
 def test_one_group_says_nothing_about_others() -> None:
