@@ -1,7 +1,8 @@
-"""The one order in which retrievers answer: larger score first, then newer, then id."""
+"""The one order in which retrievers answer: larger score first, then newer, then id; with every term and its rank."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ from numpy.typing import NDArray
 
 from memory.errors import BadInput
 from memory.message import Message
-from memory.recall import History
+from memory.recall import History, Recalled
+from memory.tokens import count
+
+Array = NDArray[Any]
 
 
 def check(k: int) -> None:
@@ -21,7 +25,54 @@ def check(k: int) -> None:
         raise BadInput(f"k={k} messages cannot be recalled; give 0 or more")
 
 
-def top(history: History, scores: NDArray[Any], k: int) -> list[tuple[int, Message]]:
+def answer(history: History, scores: Array, terms: Mapping[str, Array], k: int, max_tokens: int = 0) -> list[Recalled]:
+    """The k best messages of `history` that fit into `max_tokens` (0: no limit), each with its terms and their ranks.
+
+    `scores` and each of `terms` have a value for every message; -inf means not found, and is neither recalled nor told.
+
+    Raises:
+        BadInput: k or max_tokens below 0.
+    """
+    placed = {name: (values, ranks(values)) for name, values in terms.items()}
+    best = [(i, m) for i, m in top(history, scores, k) if scores[i] > -np.inf]
+    return fitting((Recalled(m, float(scores[i]), told(placed, i)) for i, m in best), max_tokens)
+
+
+def told(placed: Mapping[str, tuple[Array, Array]], at: int) -> dict[str, float]:
+    """The terms of one position: name -> value, name_rank -> rank."""
+    found: dict[str, float] = {}
+    for name, (values, places) in placed.items():
+        if values[at] > -np.inf:
+            found |= {name: float(values[at]), f"{name}_rank": float(places[at])}
+    return found
+
+
+def ranks(values: Array) -> Array:
+    """1 for the largest value; equal values share the best of their ranks, so that no order of arrival decides."""
+    return len(values) - np.searchsorted(np.sort(values), values, side="right") + 1
+
+
+def fitting(found: Iterable[Recalled], max_tokens: int) -> list[Recalled]:
+    """Those of `found`, in order, whose words together take at most `max_tokens` tokens: what no longer fits is passed
+    over, what is smaller may still come. 0: all.
+
+    Raises:
+        BadInput: max_tokens below 0.
+    """
+    if max_tokens < 0:
+        raise BadInput(f"max_tokens={max_tokens} cannot be kept to; give 1 or more, or 0 for no limit")
+    if max_tokens == 0:
+        return list(found)
+    kept, left = [], max_tokens
+    for item in found:
+        cost = count(item.message.words)
+        if cost <= left:
+            kept.append(item)
+            left -= cost
+    return kept
+
+
+def top(history: History, scores: Array, k: int) -> list[tuple[int, Message]]:
     """The k best of `history` as (position, message); only these, and what ties with them at the same second, are read.
 
     Raises:

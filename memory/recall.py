@@ -1,13 +1,13 @@
-"""The door to the past: Past is what one person (or community) had written before a moment; Retriever chooses from it.
+"""The door to the past: History is what one person had written before a moment; Retriever chooses from it.
 
-Nothing here can look at or after `before`: a History is cut before a policy ever holds it.
+Nothing here can look at or after `before`: a History is cut before a policy ever holds it, and so are Others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,22 @@ from numpy.typing import NDArray
 from memory.message import Message
 
 Vectors = NDArray[np.float32]
+Ask = Callable[[str], Awaitable[str]]  # a model: prompt in, answer out
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """One remembered message. `score`: larger is nearer, on the policy's own scale; `terms` says what it is made of."""
+    """One remembered message. `score`: larger is nearer, on the policy's own scale; `terms` says what it is made of:
+    "dense" is the value of a term and "dense_rank" its place among all that was scored, 1 for the largest.
+
+    `role`: how it is shown: the person's own words (or what a control hands in instead), other people's, or a note
+    about the person that a policy made, whose message is in no corpus.
+    """
 
     message: Message
     score: float
     terms: dict[str, float] = field(default_factory=dict)
+    role: Literal["own", "other", "note"] = "own"
 
 
 class History(Protocol):
@@ -48,7 +55,24 @@ class History(Protocol):
         """float32 (len(texts), d), unit rows; looked up where the text is known, else encoded off the loop."""
 
 
+class Others(Protocol):
+    """What other people of a community wrote strictly before a History's moment, outside the thread being answered."""
+
+    def newest(self, k: int) -> list[Message]:
+        """The last k messages, newest first."""
+
+    def drawn(self, k: int, seed: int) -> list[Message]:
+        """k messages by lot, without replacement, in the order drawn."""
+
+    def alike(self) -> History | None:
+        """The past of the one person whose share of the community is nearest in size; None where there is nobody."""
+
+
 class Retriever(Protocol):
-    """A retrieval strategy: at most its k items, scores descending, no message twice, [] for an empty history."""
+    """A retrieval strategy: at most its k items, scores descending, no message twice, [] for an empty history.
+
+    One that has to have more than a History names it in `needs` ("others", "ask", "truth") and is given it by keyword:
+    see memory/doors.py.
+    """
 
     async def __call__(self, history: History, query: str) -> list[Recalled]: ...

@@ -29,7 +29,7 @@ def test_a_foreign_class_is_loaded_by_its_module() -> None:
 
 
 def test_an_unknown_name_lists_the_folder() -> None:
-    with pytest.raises(UnknownName, match="unknown retriever 'magic': choose from .*dense.*recency"):
+    with pytest.raises(UnknownName, match=r"unknown retriever 'magic': choose from .*dense.*recency"):
         policy.load(FOLDER, "magic")
 
 
@@ -44,7 +44,7 @@ def test_a_value_of_the_wrong_type_says_which_is_meant() -> None:
 
 
 def test_a_module_that_is_not_there_is_named() -> None:
-    with pytest.raises(BadInput, match="cannot load policy no.such:Thing"):
+    with pytest.raises(BadInput, match=r"cannot load policy no\.such:Thing"):
         policy.load(FOLDER, "no.such:Thing")
 
 

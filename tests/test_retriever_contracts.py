@@ -1,6 +1,7 @@
 """What every retrieval strategy keeps, asked of whatever is in the folder; a new file is tested because it is there."""
 
 import asyncio
+import math
 import random
 from dataclasses import fields
 from pathlib import Path
@@ -15,8 +16,10 @@ from memory import policy, retrievers
 from memory.errors import BadInput
 from memory.recall import Recalled
 from memory.store import MemoryStore
+from memory.tokens import count
 
 SPECS = [*policy.names(retrievers), "dense:native=true"]
+CHOOSY = [s for s in SPECS if any(f.name == "k" for f in fields(policy.load(retrievers, s)))]  # all others take all
 PEOPLE = ("ann", "bob", "cy")
 NOW = 60  # what is planted stands at this second or later
 TEXTS = ("chain oil", "wax the chain", "oil", "rain", "brakes squeal in rain", "the the the", "?!", "Ölkette über")
@@ -59,14 +62,16 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
     return Stores(*found)
 
 
-def policy_of(spec: str, k: int | None = None) -> Any:
-    made = policy.load(retrievers, spec)
-    has_k = k is not None and any(f.name == "k" for f in fields(made))
-    return policy.load(retrievers, spec, **({"k": k} if has_k else {}))
+def policy_of(spec: str, **options: Any) -> Any:
+    """With those of the options that it has and that are given."""
+    has = {f.name for f in fields(policy.load(retrievers, spec))}
+    return policy.load(retrievers, spec, **{k: v for k, v in options.items() if k in has and v is not None})
 
 
-def recall(store: MemoryStore, spec: str, user: str, before: int, query: str, k: int | None = None) -> list[Recalled]:
-    return asyncio.run(policy_of(spec, k)(store.history(user, before=START + before), query))
+def recall(
+    store: MemoryStore, spec: str, user: str, before: int, query: str, k: int | None = None, **options: Any
+) -> list[Recalled]:
+    return asyncio.run(policy_of(spec, k=k, **options)(store.history(user, before=START + before), query))
 
 
 ASKED = {
@@ -87,11 +92,25 @@ def test_what_is_recalled_is_the_persons_own_earlier_words_best_first_and_once(
     assert all(r.message.time < START + before for r in found)
     assert all(r.message.author == user for r in found)
     assert before > NOW or not any("CANARY" in r.message.words for r in found)
-    assert len(found) <= k
+    assert len(found) <= k or spec not in CHOOSY
     assert len({r.message.id for r in found}) == len(found)
     order = [(-r.score, -r.message.time, r.message.id) for r in found]
     assert order == sorted(order), "larger score first, then newer, then id"
-    assert all(r.terms for r in found), "every item says what its score is made of"
+    values = {name for r in found for name in r.terms if not name.endswith("_rank")}
+    assert values or not found, "every item says what its score is made of"
+    for r in found:
+        assert {f"{name}_rank" for name in values & r.terms.keys()} == r.terms.keys() - values
+        assert all(math.isfinite(value) for value in r.terms.values())
+
+
+@given(**{name: ASKED[name] for name in ("spec", "query", "k")}, budget=st.integers(1, 40))
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_budget_in_tokens_is_kept_to(stores: Stores, spec: str, query: str, k: int, budget: int) -> None:
+    free = recall(stores.planted, spec, "ann", NOW, query, k, max_tokens=0)
+    found = recall(stores.planted, spec, "ann", NOW, query, k, max_tokens=budget)
+    assert sum(count(r.message.words) for r in found) <= budget
+    assert [r for r in free if r in found] == found
+    assert not free or found or min(count(r.message.words) for r in free) > budget, "what fits is recalled"
 
 
 @given(**{**ASKED, "before": st.integers(-1, NOW)})
@@ -125,7 +144,7 @@ def test_more_than_there_is_gives_what_there_is(stores: Stores, spec: str) -> No
     assert [r.message.id for r in found] == ([] if spec == "none" else ["t1_one"])
 
 
-@pytest.mark.parametrize("spec", [s for s in SPECS if s != "none"])
+@pytest.mark.parametrize("spec", CHOOSY)
 def test_fewer_than_none_are_refused(stores: Stores, spec: str) -> None:
     with pytest.raises(BadInput, match="k=-1"):
         recall(stores.planted, spec, "ann", NOW, "chain oil", -1)

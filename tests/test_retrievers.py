@@ -1,12 +1,13 @@
 import asyncio
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
-from memory import policy, ranking, retrievers
+from memory import policy, ranking, retrievers, scoring
 from memory.embed import Bag
+from memory.errors import BadInput
 from memory.message import Message
 from memory.recall import Recalled
 
@@ -48,7 +49,19 @@ def test_none_remembers_nothing() -> None:
 
 def test_recency_gives_the_newest_with_their_age() -> None:
     found = recall("recency:k=2", Said(["a", "b", "c"]))
-    assert [(r.message.id, r.score, r.terms) for r in found] == [("m2", -98, {"age_s": 98}), ("m1", -99, {"age_s": 99})]
+    assert [(r.message.id, r.score) for r in found] == [("m2", -98), ("m1", -99)]
+    assert [r.terms for r in found] == [{"recency": -98, "recency_rank": 1}, {"recency": -99, "recency_rank": 2}]
+
+
+def test_recency_rises_with_time() -> None:
+    scores = {r.message.time: r.score for r in recall("recency:k=9", Said(["a"] * 9))}
+    assert sorted(scores, key=scores.__getitem__) == sorted(scores)
+
+
+def test_full_history_keeps_the_newest_that_fit() -> None:
+    history = Said(["one", "two two two two", "three", "four"])
+    assert ids(recall("full_history:max_tokens=0", history)) == ["m3", "m2", "m1", "m0"]
+    assert ids(recall("full_history:max_tokens=3", history)) == ["m3", "m2", "m0"]
 
 
 def test_random_own_is_a_fair_lot_drawn_by_seed_user_moment_and_query() -> None:
@@ -67,18 +80,23 @@ def test_dense_scores_are_cosines() -> None:
     found = recall("dense", Said(["red bike", "blue car", "bike"]), "bike")
     assert ids(found) == ["m2", "m0", "m1"]
     assert [r.score for r in found] == pytest.approx([1, math.sqrt(0.5), 0], abs=1e-5)
-    assert found[0].terms == {"cosine": found[0].score}
+    assert [r.terms["dense_rank"] for r in found] == [1, 2, 3]
+    assert all(r.terms["dense"] == r.score for r in found)
+
+
+def test_dense_recalls_nothing_below_its_floor() -> None:
+    assert ids(recall("dense:floor=0.5", Said(["red bike", "blue car", "bike"]), "bike")) == ["m2", "m0"]
 
 
 def test_bm25_against_numbers_worked_by_hand() -> None:
     # 3 messages of 2, 1 and 3 words, mean 2. "bike" stands in 2, "red" in 1 of them.
     found = recall("bm25:k1=1.5,b=0.75", Said(["Red bike", "car", "bike, bike BIKE"]), "the red bike")
     bike, red = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
-    first = {"bike": bike * 2.5 / (1 + 1.5), "red": red * 2.5 / (1 + 1.5)}
-    third = {"bike": bike * 3 * 2.5 / (3 + 1.5 * (0.25 + 0.75 * 1.5))}
+    first = (bike + red) * 2.5 / (1 + 1.5)
+    third = bike * 3 * 2.5 / (3 + 1.5 * (0.25 + 0.75 * 1.5))
     assert ids(found) == ["m0", "m2"]  # "car" shares no word
-    assert [r.terms for r in found] == [pytest.approx(first), pytest.approx(third)]
-    assert [r.score for r in found] == pytest.approx([sum(first.values()), sum(third.values())])
+    assert [r.score for r in found] == pytest.approx([first, third])
+    assert [r.terms for r in found] == [{"bm25": r.score, "bm25_rank": n} for n, r in enumerate(found, 1)]
 
 
 def test_bm25_without_length_norm_or_saturation_counts_rare_words() -> None:
@@ -104,3 +122,69 @@ def test_ranking_reads_only_the_best_and_what_could_take_the_last_place() -> Non
     found = ranking.top(history, np.array([0.1, 0.5, *[0.3] * 50, *[0.2] * 8]), 3)
     assert [i for i, _ in found] == [1, 51, 50]
     assert set(read) == {1, 49, 50, 51}
+
+
+def test_equal_values_share_the_best_of_their_ranks() -> None:
+    assert ranking.ranks(np.array([0.5, 0.9, 0.5, 0.1])).tolist() == [2, 1, 2, 4]
+
+
+def test_a_budget_passes_over_what_does_not_fit_and_takes_what_does() -> None:
+    history = Said(["chain", "chain " * 40, "chain oil oil oil oil oil"])
+    assert ids(recall("bm25", history, "chain")) == ["m1", "m0", "m2"]
+    assert ids(recall("bm25:max_tokens=10", history, "chain")) == ["m0", "m2"]
+    assert ids(recall("bm25:max_tokens=2", history, "chain")) == ["m0"]
+
+
+def test_rrf_against_ranks_fused_by_hand() -> None:
+    one, other = np.array([9.0, 8.0, 7.0, -np.inf]), np.array([1.0, 2.0, 3.0, 4.0])
+    fused = scoring.rrf([one, other], 60, 3)
+    assert fused == pytest.approx([1 / 61, 1 / 62 + 1 / 63, 1 / 63 + 1 / 62, 1 / 61])
+    assert scoring.rrf([one, other], 60, 1) == pytest.approx([1 / 61, -np.inf, -np.inf, 1 / 61])
+    assert scoring.rrf([one, other], 1, 3)[1] == pytest.approx(1 / 3 + 1 / 4)
+
+
+def test_hybrid_rrf_names_both_arms_with_their_ranks() -> None:
+    history = Said(["bike", "car car", "bike bike blue red"])
+    [best, *_] = recall("hybrid_rrf:k=3", history, "bike")
+    assert best.message.id == "m0"
+    assert (best.terms["dense_rank"], best.terms["bm25_rank"]) == (1, 1)
+    assert best.score == pytest.approx(2 / 61)
+    car = next(r for r in recall("hybrid_rrf:k=3", history, "bike") if r.message.id == "m1")
+    assert "bm25" not in car.terms and car.score == pytest.approx(1 / 63)
+
+
+def test_mmr_against_choices_made_by_hand() -> None:
+    # b is nearly a again; c is less near to the query, but new.
+    relevance = np.array([0.9, 0.8, 0.5])
+    similar = np.array([[1, 0.9, 0.1], [0.9, 1, 0.2], [0.1, 0.2, 1]])
+    assert scoring.mmr(relevance, similar, 3, 0.5) == [
+        (0, pytest.approx(0.45)),
+        (2, pytest.approx(0.5 * 0.5 - 0.5 * 0.1)),
+        (1, pytest.approx(0.5 * 0.8 - 0.5 * 0.9)),
+    ]
+    assert [at for at, _ in scoring.mmr(relevance, similar, 3, 1.0)] == [0, 1, 2]
+
+
+def test_mmr_takes_a_duplicate_last() -> None:
+    history = Said(["red bike", "red bike", "red car", "bike"])
+    assert ids(recall("mmr:k=2", history, "red bike"))[0] == "m1"
+    assert ids(recall("mmr:k=4,lambda_mult=0.4", history, "red bike"))[-1] == "m0"
+    assert ids(recall("mmr:k=2,lambda_mult=1", history, "red bike")) == ["m1", "m0"]
+
+
+def test_a_score_halves_when_a_half_life_has_passed() -> None:
+    history = Said(["bike"] * 3)
+    day = scoring.DAY
+    history.messages = [replace(m, time=n * 30 * day) for n, m in enumerate(history.messages)]
+    history.before = 90 * day
+    found = recall("decay_half_life:half_life_days=30", history, "bike")
+    assert [(r.message.id, r.score) for r in found] == [("m2", 0.5), ("m1", 0.25), ("m0", 0.125)]
+    assert [r.terms["decay"] for r in found] == [0.5, 0.25, 0.125]
+    with pytest.raises(BadInput, match="half_life_days=0"):
+        recall("decay_half_life:half_life_days=0", history, "bike")
+
+
+def test_what_is_unlike_the_query_does_not_gain_by_age() -> None:
+    assert np.all(np.diff(scoring.half_life(np.array([0, 5, 50, 10**9]), 1)) <= 0)
+    found = recall("decay_half_life:k=20", Said([f"word{n}" for n in range(20)]), "something else")
+    assert all(r.score >= 0 for r in found)

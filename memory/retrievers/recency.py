@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memory.ranking import top
+from memory.ranking import fitting, ranks, told, top
 from memory.recall import History, Recalled
 
 
@@ -13,9 +13,16 @@ class Policy:
     """Score: minus the age in seconds at `before`."""
 
     k: int = 5
+    max_tokens: int = 0
 
     async def __call__(self, history: History, query: str) -> list[Recalled]:
-        newest = top(history, np.arange(len(history)), self.k)  # the history is in order of time
-        ages = [history.before - m.time for _, m in newest]
-        found = [Recalled(m, -float(age), {"age_s": age}) for (_, m), age in zip(newest, ages, strict=True)]
-        return sorted(found, key=lambda r: (-r.message.time, r.message.id))
+        return fitting(newest(history, self.k), self.max_tokens)
+
+
+def newest(history: History, k: int) -> list[Recalled]:
+    """The last k, newest first; only these are read."""
+    last = [m for _, m in top(history, np.arange(len(history)), k)]  # the history is in order of time
+    last.sort(key=lambda m: (-m.time, m.id))
+    minus_age = np.array([m.time - history.before for m in last])
+    placed = {"recency": (minus_age, ranks(minus_age))}
+    return [Recalled(m, float(minus_age[i]), told(placed, i)) for i, m in enumerate(last)]
