@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from memory.generation import MANIFEST, publish, read_manifest, sweep, text_hash
 from memory.reading import Row, Source, Tally
 from memory.recall import Vectors
 from memory.record import FILE, WORDS, Record
-from memory.sources import find, reader
+from memory.sources import Given, find, reader
 from memory.store import Index
 
 Progress = Callable[[str, int, int | None], None]
@@ -53,7 +53,7 @@ class ImportReport:
 
 
 def import_corpus(  # noqa: PLR0913
-    sources: list[Path],
+    sources: Sequence[Given],
     out: Path,
     *,
     embedder: str = "minilm",
@@ -62,7 +62,8 @@ def import_corpus(  # noqa: PLR0913
     strict: bool = False,
     progress: Progress | None = None,
 ) -> ImportReport:
-    """Adds `sources` (files, or folders of them) to the corpus `out`, which is made if need be. See the report's `ok`.
+    """Adds `sources` to the corpus `out`, which is made if need be. See the report's `ok`. A source is a file, a folder
+    of files, a ConvoKit corpus, a data set saved to disk, or any iterable of dicts (a `datasets.Dataset` is one).
 
     Names become pseudonyms with a key that is kept beside the folder, in `out`.key, unless `keep_names`. `strict`:
     anything repaired or dropped is a problem, and so is nothing at all.

@@ -79,8 +79,14 @@ class Source:
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
-        return self.path.stat().st_size
+        """Bytes on disk, of all files where it is a folder."""
+        return sum(file.stat().st_size for file in (self.path, *self.path.rglob("*")) if file.is_file())
+
+    def hash_file(self) -> None:
+        """Sets `sha256` and `done` for who reads the file in another way than by lines or blocks."""
+        with self.path.open("rb") as file:
+            self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        self.done = self.size
 
     def head(self) -> bytes:
         """The first unpacked bytes, for telling formats apart."""

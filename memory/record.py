@@ -114,7 +114,7 @@ class Record:
         self.sql.execute("commit")
 
     def _values(self, row: Row) -> tuple[Any, ...]:
-        author = None if row.author is None else self._person(row.author)
+        author = None if row.author is None else self._person(row.author, row.bot)
         text = None if row.text is None else pseudonym.scrub(row.text)
         title = pseudonym.scrub(row.title)
         return (*row[:3], author, row.time, text, row.score, row.place, row.kind, title, row.retrieved, self._import)
@@ -133,7 +133,7 @@ class Record:
             self._known[folded] = self._one("select name from authors where identity = ?", self._identity(name))
         return self._known[folded]
 
-    def _person(self, name: str) -> str:
+    def _person(self, name: str, bot: bool = False) -> str:
         found = self.known(name)
         if found is None:
             identity = self._identity(name)
@@ -142,7 +142,7 @@ class Record:
                 length += 1
                 found = pseudonym.pseudonym(identity, length)
             insert = "insert into authors(name, identity, bot) values (?, ?, ?)"
-            self.sql.execute(insert, (found, identity, pseudonym.is_bot(name)))
+            self.sql.execute(insert, (found, identity, bot or pseudonym.is_bot(name)))
             self._known[name.casefold()] = found
         return found
 

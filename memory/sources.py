@@ -1,4 +1,4 @@
-"""What an import is pointed at: files and folders of them; and which reader reads each."""
+"""What an import is pointed at: files, folders, data sets, rows in memory; and which reader reads each."""
 
 from __future__ import annotations
 
@@ -8,37 +8,54 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from memory import policy, readers
+from memory import policy, readers, table
 from memory.errors import BadInput, Missing
 from memory.reading import Row, Source, Tally
 
-SUFFIXES = (".ndjson", ".jsonl", ".json", ".zst")
-Given = Path | Iterable[Mapping[str, Any]]
+SUFFIXES = (".ndjson", ".jsonl", ".json", ".zst", ".parquet", ".arrow")
+LOCAL = "hf:"
+Given = Path | str | Iterable[Mapping[str, Any]]
 Read = Callable[[Source, Tally], Iterator[Row]]
 
 
-def find(given: Sequence[Path], allow_truncated: bool = False) -> list[Source]:
-    """The sources that `given` stands for, in its order, those of a folder by name.
+def find(given: Sequence[Given], allow_truncated: bool = False) -> list[Source]:
+    """The sources that `given` stands for, in its order, those of a folder by name. "hf:PATH" is a data set on disk.
 
     Raises:
         Missing: nothing there, or a folder without anything to read.
     """
     found: list[Source] = []
-    for path in given:
-        if path.is_dir():
-            found += [Source(p, allow_truncated) for p in _inside(path)]
-        elif path.is_file():
-            found.append(Source(path, allow_truncated))
+    for number, item in enumerate(given, 1):
+        if isinstance(item, (Path, str)):
+            found += [Source(path, allow_truncated) for path in _paths(Path(item))]
         else:
-            raise Missing(f"there is no file or folder {path}; check the path")
+            found.append(table.Rows(Path(f"rows-{number}"), rows=item))
     return found
 
 
-def _inside(folder: Path) -> list[Path]:
-    inside = sorted(f for f in folder.iterdir() if f.is_file() and f.suffix in SUFFIXES)
+def _paths(path: Path) -> list[Path]:
+    if str(path).startswith(LOCAL):
+        local = Path(str(path).removeprefix(LOCAL)).expanduser()
+        if not local.exists():
+            raise Missing(
+                f"there is no data set at {local}, and none is downloaded at run time; save it first, with "
+                f"load_dataset(...).save_to_disk(FOLDER), and import hf:FOLDER"
+            )
+        path = local
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise Missing(f"there is no file or folder {path}; check the path")
+    if any(reader.claims(path) for reader in _readers() if hasattr(reader, "claims")):
+        return [path]
+    inside = _readable(path.iterdir()) or _readable(path.rglob("*"))
     if not inside:
-        raise Missing(f"{folder} has no dump in it; files that end in {', '.join(SUFFIXES)} are looked for")
+        raise Missing(f"{path} has no dump in it; files that end in {', '.join(SUFFIXES)} are looked for")
     return inside
+
+
+def _readable(paths: Iterable[Path]) -> list[Path]:
+    return sorted(p for p in paths if p.is_file() and p.suffix in SUFFIXES)
 
 
 def reader(source: Source) -> Read:
@@ -47,8 +64,13 @@ def reader(source: Source) -> Read:
     Raises:
         BadInput: nobody's.
     """
-    head = source.head()
+    if isinstance(source, table.Rows):
+        return table.read  # type: ignore[return-value]
     known = _readers()
+    if source.path.is_dir():
+        whole: Read = next(r.read for r in known if hasattr(r, "claims") and r.claims(source.path))
+        return whole
+    head = source.head()
     blank = not head.strip(b"\0 \t\r\n")
     for module in known:
         if module.recognises(head) or (blank and module is known[-1]):
