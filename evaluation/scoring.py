@@ -75,23 +75,22 @@ async def _rows(turn: Turn, name: str, task: Task, thread: Thread, store: Memory
     answered = _model_row(blank, turn, task)
     if blank.truth is None:
         return [answered]
-    known = _known(turn, message, thread, store)
+    cut = thread.before(slot.time, answering=slot.parent)
+    known = _known(turn, message, cut, store)
     if answered.value is None and task.KIND == "number":
         answered = replace(answered, fill=baselines.fill(known))
     rows = [answered]
     for baseline in baselines.of_kind(task.KIND):
-        cut = thread.before(slot.time, answering=slot.parent)
         value, fallback = await baseline.guess(replace(known, thread=cut) if baseline.hindsight else known)
         system = BASELINE + baseline.name
         rows.append(replace(blank, system=system, value=value, fallback=fallback, hindsight=baseline.hindsight))
     return rows
 
 
-def _known(turn: Turn, message: Message, thread: Thread, store: MemoryStore) -> baselines.Known:
-    slot = turn.slot
-    cut = thread.before(slot.time, answering=slot.parent).masked()
-    history = store.history(slot.author, before=slot.time)
-    return baselines.Known(slot, message.place, cut, history, store.corpus, turn.seed)
+def _known(turn: Turn, message: Message, cut: Thread, store: MemoryStore) -> baselines.Known:
+    """What a baseline may look at; `cut` is the thread before the slot's moment, whose scores are hidden here."""
+    history = store.history(turn.slot.author, before=turn.slot.time)
+    return baselines.Known(turn.slot, message.place, cut.masked(), history, store.corpus, turn.seed)
 
 
 def _model_row(blank: Scored, turn: Turn, task: Task) -> Scored:
