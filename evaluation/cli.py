@@ -57,6 +57,18 @@ def import_(
 
 
 @app.command()
+def describe(
+    corpus: Annotated[Path, typer.Argument(help="A corpus folder made by import.")],
+    enough: Annotated[list[str] | None, typer.Option(help="History for a persona, e.g. 10:3; repeatable.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Say what a corpus holds: counts, communities, lengths of histories, depths."""
+    from evaluation.description import show_corpus
+
+    show_corpus(corpus, enough, as_json)
+
+
+@app.command()
 def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     corpus: Annotated[Path, typer.Argument(help="A corpus folder made by import.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The run folder; an unfinished run there goes on.")],
