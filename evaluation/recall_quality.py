@@ -13,14 +13,13 @@ Source: LongMemEval, which also skips items that nothing answers; PGraphRAG's ra
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -30,8 +29,9 @@ from evaluation.ranking import ndcg, recalled_all, recalled_any, reciprocal_rank
 from evaluation.stats import Interval, interval
 from memory import policy
 from memory.errors import BadInput, PersonaconvError, clip
+from memory.gathered import Gathered
 from memory.message import Message
-from memory.recall import History, Retriever, Vectors
+from memory.recall import History, Retriever
 from memory.store import MemoryStore
 
 T = TypeVar("T")
@@ -81,23 +81,6 @@ class Quality:
     left_out: dict[tuple[str, str], str]
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """A History of messages that are handed over openly, instead of being read from a corpus."""
-
-    user: str
-    before: int
-    messages: Sequence[Message]
-    vectors: Vectors
-    _store: MemoryStore
-
-    def __len__(self) -> int:
-        return len(self.messages)
-
-    async def embed(self, texts: list[str]) -> Vectors:
-        return await self._store.embed(texts)
-
-
 def without_model() -> list[str]:
     """The policies of the folder that can be asked as they stand."""
     found = []
@@ -130,7 +113,9 @@ async def measure(  # noqa: PLR0913 - what is drawn is said in four words
     """
     if not ks or min(ks) < 1:
         raise BadInput(f"k={min(ks, default='')} messages cannot be judged; give numbers from 1 on")
-    policies = {spec: _load(spec, max(ks)) for spec in dict.fromkeys([*CONTROLS, *specs])}
+    policies: dict[str, Retriever] = {
+        spec: policy.sized(policy.load(memory.retrievers, spec), max(ks)) for spec in dict.fromkeys([*CONTROLS, *specs])
+    }
     found = list(items(store, each, people, seed))
     skipped: Counter[tuple[str, str]] = Counter()
     left_out: dict[tuple[str, str], str] = {}
@@ -207,7 +192,7 @@ async def _asked(
     ]
     vectors = await store.embed([m.words for m in bare])
     [target] = [b.id for b, m in zip(bare, shown, strict=True) if m.id == reply.id]
-    handed = Candidates(past.user, reply.time, bare, vectors, store)
+    handed = Gathered(past.user, reply.time, bare, vectors, store.embed)
     return [*asked, ("held-out reply", handed, lambda m: m.id == target)]
 
 
@@ -216,14 +201,6 @@ def _drawn(given: Sequence[T], n: int, seed: int, key: str) -> list[T]:
     digest = hashlib.sha256(f"{seed}:{key}".encode(errors="surrogatepass")).digest()
     order = np.random.default_rng(list(digest)).permutation(len(given))
     return [given[at] for at in order[:n]]
-
-
-def _load(spec: str, k: int) -> Retriever:
-    made: Any = policy.load(memory.retrievers, spec)
-    if dataclasses.is_dataclass(made) and any(f.name == "k" for f in dataclasses.fields(made)):
-        made = dataclasses.replace(made, k=k)  # type: ignore[type-var]
-    found: Retriever = made
-    return found
 
 
 def _rows(name: Measure, hits: Hits, ks: list[int]) -> Iterator[Row]:

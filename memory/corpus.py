@@ -83,6 +83,12 @@ class Corpus:
         query = "select name, stop - start from authors where stop > start and not bot order by name"
         return dict(self.sql.execute(query))
 
+    def heard(self, *, before: int) -> list[str]:
+        """The people who had written something before `before`, by name."""
+        query = "select name, start from authors where stop > start and not bot order by name"
+        time = self.arrays["spoken_time"]
+        return [name for name, start in self.sql.execute(query) if time[start] < before]
+
     def span(self, person: str) -> slice:
         """Where `person`'s messages stand in the spoken arrays; UnknownName for a bot or nobody."""
         found = self.sql.execute("select start, stop from authors where name = ? and not bot", (person,)).fetchone()

@@ -42,6 +42,12 @@ def load(folder: ModuleType, spec: str, **options: Any) -> Any:
     return kind(**{**_typed(kind, spec, given), **options})
 
 
+def sized(made: Any, k: int) -> Any:
+    """The policy `made` with its option k set to `k`; as it is where it has none."""
+    has = dataclasses.is_dataclass(made) and any(f.name == "k" for f in dataclasses.fields(made))
+    return dataclasses.replace(made, k=k) if has else made
+
+
 def _foreign(module: str, name: str) -> Any:
     """A class of any module that can be imported here; the working folder is looked in too."""
     if "" not in sys.path:

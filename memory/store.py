@@ -60,6 +60,7 @@ class MemoryStore:
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
         self.embedder: str = corpus.manifest["embedder"]["stamp"]
+        self.dim: int = corpus.manifest["embedder"]["dim"]
         self._model: Embedder | None = None
         self._opening = threading.Lock()  # protects _model and _index: each is opened once
         self._index: Index | None = None
@@ -112,8 +113,7 @@ class MemoryStore:
             if len(self._remembered) + len(new) > _REMEMBERED:
                 self._remembered.clear()
             self._remembered.update(zip(new, vectors, strict=True))
-        dim = self.corpus.manifest["embedder"]["dim"]
-        return np.array([found[h] for h in hashes], np.float32).reshape(-1, dim)
+        return np.array([found[h] for h in hashes], np.float32).reshape(-1, self.dim)
 
     def _look_up(self, key: bytes) -> Vectors | None:
         known, rows = self.corpus.arrays["known_hash"], self.corpus.arrays["known_row"]

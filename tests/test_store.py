@@ -158,7 +158,9 @@ def test_reads_leave_every_file_of_the_corpus_as_it_was(store: MemoryStore) -> N
 
     before = files()
     for name in policy.names(retrievers):
-        asyncio.run(policy.load(retrievers, name)(past(store), "chain"))
+        made = policy.load(retrievers, name)
+        if not getattr(made, "needs", ()):
+            asyncio.run(made(past(store), "chain"))
     store.corpus.scores(before=START + 9)
     store.corpus.thread("t3_a")
     assert files() == before
