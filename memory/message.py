@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Literal
 
 from memory.errors import UnknownName
 
+QUOTED = re.compile(r"^[ \t]*>.*(?:\n|\Z)", re.MULTILINE)
 Kind = Literal["post", "comment"]
 Origin = Literal["real", "simulated"]
 
@@ -39,6 +41,19 @@ class Message:
     def words(self) -> str:
         """Title and text together, "" where both are gone: what a reader sees and what is embedded."""
         return "\n\n".join(part for part in (self.title, self.text or "") if part)
+
+
+    @property
+    def bare(self) -> Message:
+        """The message without the lines that quote somebody: what can be remembered as the writer's own words."""
+        own = None if self.text is None else unquoted(self.text)
+        return self if own == self.text else replace(self, text=own)
+
+
+def unquoted(text: str) -> str:
+    """`text` without quoted lines (">" at their start, as Reddit marks them) and the blank lines they leave."""
+    own, quotes = QUOTED.subn("", text)
+    return re.sub(r"\n{3,}", "\n\n", own).strip() if quotes else text
 
 
 def order(message: Message) -> tuple[int, str]:

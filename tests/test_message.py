@@ -51,6 +51,14 @@ def test_an_unknown_message_lists_what_there_is() -> None:
         T["nope"]
 
 
+def test_quoted_lines_are_not_the_writers_own() -> None:
+    quoting = message("a", "x", None, "ann", 1, "> they said\n>> and before\n\nI say 3 > 2\n  > again\nso there")
+    assert quoting.bare.text == "I say 3 > 2\nso there"
+    assert message("b", "x", "a", "bob", 2, "> only theirs").bare.words == ""
+    plain = message("c", "x", "a", "bob", 3, "a > b -> c\n\n\n\nd")
+    assert plain.bare is plain
+
+
 def test_words_join_title_and_text_and_are_empty_for_a_deleted_message() -> None:
     post = Message("p", "p", None, "ann", 1, "Body", title="Title")
     assert post.words == "Title\n\nBody"
