@@ -245,4 +245,6 @@ def _words(item: Remembered, store: MemoryStore) -> str:
     try:
         return store.corpus.message(item.id).words
     except UnknownName:
-        return "(no longer in the corpus)"
+        made = item.id.startswith("note_")
+        gone = "(no longer in the corpus)"
+        return "(a note the memory made: its words are in the prompt alone)" if made else gone

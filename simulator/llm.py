@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from memory.errors import PersonaconvError
+from memory.recall import Ask
 
 Failure = Literal[
     "transport",  # no connection, reset, time-out, a server error, a body that is not the protocol
@@ -73,3 +74,12 @@ class LLM(Protocol):
 
     async def close(self) -> None:
         """Releases connections or the embedded server. Safe to call twice."""
+
+
+def asking(llm: LLM, seed: int = 0, max_tokens: int = 300) -> Ask:
+    """`llm` as memory policies know a model: prompt in, answer out, at temperature 0. Raises what `llm` raises."""
+
+    async def ask(prompt: str) -> str:
+        return (await llm(Request((("user", prompt),), max_tokens, seed=seed))).text
+
+    return ask

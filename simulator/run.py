@@ -9,11 +9,13 @@ from pathlib import Path
 
 import memory.retrievers
 from memory import policy
+from memory.asking import Remembering
+from memory.doors import CorpusDoors
 from memory.errors import PersonaconvError
 from memory.lock import held
 from memory.store import MemoryStore
 from simulator.casting import choose, named
-from simulator.llm import LLM
+from simulator.llm import LLM, asking
 from simulator.manifest import RunSpec, agree, manifest
 from simulator.prompt import Budget
 from simulator.records import Ask, Turn
@@ -35,6 +37,7 @@ class Progress:
     found: int = 0  # of calls_done, already in the log when the run was opened
     failed: int = 0
     left_out: int = 0
+    memory_calls: int = 0  # of the model by the memory, beside `calls`
     stops: dict[str, int] = field(default_factory=dict)  # why threads ended
 
 
@@ -50,12 +53,16 @@ async def simulate(
         UnknownName: a policy or thread that is not there. Busy: another process is at it. ModelError: a fatal one.
     """
     retriever = policy.load(memory.retrievers, spec.retriever)
+    model = Remembering(asking(llm, spec.seed))
+    doors = CorpusDoors(store, model)
+    doors.check(retriever)
     ids = _threads(spec, store)
     progress = Progress()
 
     def seen(turn: Turn) -> None:
         progress.calls_done += 1
         progress.failed += turn.failure is not None
+        progress.memory_calls = model.calls
         watch(progress, turn)
 
     with held(folder, "simulate"):
@@ -78,6 +85,7 @@ async def simulate(
                 budget=Budget(spec.thread_tokens, spec.memory_tokens, spec.message_tokens),
                 show_card=spec.card,
                 keep_prompts=spec.keep_prompts,
+                doors=doors,
             )
             await _play(spec, store, cast, ids, folder, progress, watch)
         finally:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Protocol
 
+from memory.doors import CorpusDoors, Doors
 from memory.errors import BadInput
 from memory.message import Thread
 from memory.recall import History, Recalled, Retriever
@@ -49,6 +50,7 @@ class Cast:
     budget: Budget = field(default_factory=Budget)
     show_card: bool = True
     keep_prompts: bool = False
+    doors: Doors = field(default_factory=CorpusDoors)  # closed: for retrievers that need a History alone
     cards: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def card(self, history: History) -> str:
@@ -75,7 +77,13 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
         return [cast.log.done[key] for key in keys]
     visible = thread.before(slot.time, answering=slot.parent)
     history = cast.past.history(slot.author, before=slot.time)
-    recalled = await cast.retriever(history, visible[slot.parent].words)
+    query = visible[slot.parent].words
+    try:
+        recalled = await cast.doors.recall(cast.retriever, history, query, outside=slot.thread)
+    except ModelError as error:
+        if error.fatal:
+            raise
+        return _logged([_unremembered(slot, ask, cast, repeat, error) for ask in cast.asks], cast)
     _guard(recalled, slot)
     shared = scene(slot, visible, recalled, cast.card(history), cast.budget)
     distance = 1 + sum(m.origin == "simulated" for m in visible.path(slot.parent))
@@ -101,6 +109,20 @@ def turn_seed(seed: int, slot: Slot, ask: str, repeat: int) -> int:
 def unanswerable(slot: Slot, ask: Ask, cast: Cast, repeat: int, reason: str) -> Turn:
     """The counted row of a turn that cannot be taken, because what it answers was never said."""
     return replace(_asked(_blank(slot, cast, repeat), ask, cast), failure="no_reply", reason=reason)
+
+
+def _unremembered(slot: Slot, ask: Ask, cast: Cast, repeat: int, error: ModelError) -> Turn:
+    reason = f"while recalling: {error}"[:300]
+    blank = _asked(_blank(slot, cast, repeat), ask, cast)
+    return replace(blank, failure=error.kind, reason=reason, attempts=error.attempts)
+
+
+def _logged(turns: list[Turn], cast: Cast) -> list[Turn]:
+    """What the log has under the keys of `turns`, which are appended where it has nothing."""
+    for turn in turns:
+        if turn.key not in cast.log.done:
+            cast.log.append(turn)
+    return [cast.log.done[turn.key] for turn in turns]
 
 
 async def _answer(blank: Turn, ask: Ask, shared: Scene, cast: Cast, judged: str | None) -> Turn:

@@ -3,7 +3,7 @@
 import asyncio
 import math
 import random
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,14 +13,26 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory import policy, retrievers
+from memory.doors import needs
 from memory.errors import BadInput
+from memory.message import Message
+from memory.others import CorpusOthers
 from memory.recall import Recalled
 from memory.store import MemoryStore
 from memory.tokens import count
 
-SPECS = [*policy.names(retrievers), "dense:native=true"]
+FORMS = ("dense:native=true", "generative_agents:form=inverted", "generative_agents:rater=model", "multi_query:model=1")
+FORMS += (
+    "neighbour:mode=neighbor,ranker=dense",
+    "swap_user:base=recency",
+    "oracle:metric=cosine",
+    "oracle:metric=bm25",
+)
+FORMS += ("keyed_expansion:join=separate", "keyed_expansion:join=replace", "hyde:n=3", "reflection:every=3")
+SPECS = [*policy.names(retrievers), *FORMS]
 CHOOSY = [s for s in SPECS if any(f.name == "k" for f in fields(policy.load(retrievers, s)))]  # all others take all
 PEOPLE = ("ann", "bob", "cy")
+ASKED_ABOUT = "canary chain oil"  # a query that what is planted answers best
 NOW = 60  # what is planted stands at this second or later
 TEXTS = ("chain oil", "wax the chain", "oil", "rain", "brakes squeal in rain", "the the the", "?!", "Ölkette über")
 
@@ -71,14 +83,36 @@ def policy_of(spec: str, **options: Any) -> Any:
 def recall(
     store: MemoryStore, spec: str, user: str, before: int, query: str, k: int | None = None, **options: Any
 ) -> list[Recalled]:
-    return asyncio.run(policy_of(spec, k=k, **options)(store.history(user, before=START + before), query))
+    made, past = policy_of(spec, k=k, **options), store.history(user, before=START + before)
+    ask = Parrot(past.before)
+    given = {"others": CorpusOthers(store, past), "truth": "wax the chain with oil", "ask": ask}
+    found: list[Recalled] = asyncio.run(made(past, query, **{need: given[need] for need in needs(made)}))
+    assert before > NOW or not any("CANARY" in prompt for prompt in ask.heard)
+    return found
+
+
+def store_has(store: MemoryStore, message: Message) -> bool:
+    return store.corpus.message(message.id) == message
+
+
+@dataclass
+class Parrot:
+    """A model that answers with words of its prompt, so that what leaks into a prompt turns the answer."""
+
+    before: int
+    heard: list[str] = field(default_factory=list)
+
+    async def __call__(self, prompt: str) -> str:
+        self.heard.append(prompt)
+        quoted = [line.removeprefix("> ") for line in prompt.splitlines() if line.startswith("> ")]
+        return "\n".join(f"{n}. {line} (because of {n})" for n, line in enumerate(quoted, 1))
 
 
 ASKED = {
     "spec": st.sampled_from(SPECS),
     "user": st.sampled_from([*PEOPLE, "once"]),
     "before": st.integers(-1, NOW + 6),
-    "query": st.sampled_from([*TEXTS, "CANARY chain oil", "", "nobody ever said this"]),
+    "query": st.sampled_from([*TEXTS, ASKED_ABOUT, "", "nobody ever said this"]),
     "k": st.sampled_from([0, 1, 2, 5, 1000]),
 }
 
@@ -90,8 +124,10 @@ def test_what_is_recalled_is_the_persons_own_earlier_words_best_first_and_once(
 ) -> None:
     found = recall(stores.planted, spec, user, before, query, k)
     assert all(r.message.time < START + before for r in found)
-    assert all(r.message.author == user for r in found)
+    if "others" not in needs(policy_of(spec)):
+        assert all(r.message.author == user for r in found)
     assert before > NOW or not any("CANARY" in r.message.words for r in found)
+    assert all(r.role == "note" or store_has(stores.planted, r.message) for r in found)
     assert len(found) <= k or spec not in CHOOSY
     assert len({r.message.id for r in found}) == len(found)
     order = [(-r.score, -r.message.time, r.message.id) for r in found]
@@ -141,7 +177,9 @@ def test_an_empty_history_recalls_nothing(stores: Stores, spec: str) -> None:
 @pytest.mark.parametrize("spec", SPECS)
 def test_more_than_there_is_gives_what_there_is(stores: Stores, spec: str) -> None:
     found = recall(stores.planted, spec, "once", NOW, "oil", 1000)
-    assert [r.message.id for r in found] == ([] if spec == "none" else ["t1_one"])
+    own = [r.message.id for r in found if r.message.author == "once" and r.role == "own"]
+    others_alone = "others" in needs(policy_of(spec)) and getattr(policy_of(spec), "mode", "") != "both"
+    assert own == ([] if spec == "none" or others_alone else ["t1_one"])
 
 
 @pytest.mark.parametrize("spec", CHOOSY)

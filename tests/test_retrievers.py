@@ -7,7 +7,7 @@ import pytest
 
 from memory import policy, ranking, retrievers, scoring
 from memory.embed import Bag
-from memory.errors import BadInput
+from memory.errors import BadInput, UnknownName
 from memory.message import Message
 from memory.recall import Recalled
 
@@ -188,3 +188,34 @@ def test_what_is_unlike_the_query_does_not_gain_by_age() -> None:
     assert np.all(np.diff(scoring.half_life(np.array([0, 5, 50, 10**9]), 1)) <= 0)
     found = recall("decay_half_life:k=20", Said([f"word{n}" for n in range(20)]), "something else")
     assert all(r.score >= 0 for r in found)
+
+
+def test_generative_agents_against_scores_worked_by_hand() -> None:
+    history = Said(["chain", "saddle", "chain saddle"])
+    history.messages = [replace(m, time=n * scoring.HOUR) for n, m in enumerate(history.messages)]
+    history.before = 3 * scoring.HOUR
+    # Ages 3, 2 and 1 h: 0.5 ** 3, 0.5 ** 2, 0.5 scale to 0, 1/3, 1. Cosines 1, 0 and sqrt(1/2) are scaled already.
+    found = recall("generative_agents:decay=0.5", history, "chain")
+    scores = {r.message.id: r.score for r in found}
+    assert scores == pytest.approx({"m2": 1 + 0.5 + 0.5**0.5, "m0": 0 + 0.5 + 1, "m1": 1 / 3 + 0.5 + 0}, abs=1e-5)
+    assert {r.message.id: r.terms["recency_rank"] for r in found} == {"m2": 1, "m1": 2, "m0": 3}
+    weighted = recall("generative_agents:decay=0.5,recency=0,importance=0,relevance=3", history, "chain")
+    assert [r.score for r in weighted] == pytest.approx([3, 3 * 0.5**0.5, 0], abs=1e-5)
+
+
+def test_the_inverted_form_of_generative_agents_prefers_the_oldest_and_the_papers_the_newest() -> None:
+    history = Said(["same"] * 4)
+    assert ids(recall("generative_agents", history, "same")) == ["m3", "m2", "m1", "m0"]
+    found = recall("generative_agents:form=inverted,decay=0.5", history, "same")
+    assert ids(found) == ["m0", "m1", "m2", "m3"]
+    # decay ** 1 ... decay ** 4, scaled
+    assert [r.terms["recency"] for r in found] == pytest.approx([1, 3 / 7, 1 / 7, 0])
+    with pytest.raises(UnknownName, match="form of generative_agents"):
+        recall("generative_agents:form=other", history)
+    with pytest.raises(BadInput, match=r"decay=1\.5"):
+        recall("generative_agents:decay=1.5", history)
+
+
+def test_a_message_that_several_queries_find_wins() -> None:
+    history = Said(["brakes", "chain", "brakes chain"])
+    assert ids(recall("multi_query:k=1", history, "chain. Nothing. brakes")) == ["m2"]

@@ -1,0 +1,107 @@
+"""What other people of a community wrote before a moment, for controls and neighbours; cut like a History."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from memory.corpus import Array, Corpus, Messages
+from memory.gathered import part
+from memory.message import Message
+from memory.recall import History
+from memory.store import MemoryStore
+
+_STEP = 65_536  # positions looked at in one go, newest first: the newest few of a community are mostly in the first
+
+
+@dataclass(frozen=True)
+class CorpusOthers:
+    """Others in an imported corpus. `outside`: id of the thread being answered, "" for none. The community is that
+    thread's, else the one the person wrote in most."""
+
+    store: MemoryStore
+    history: History
+    outside: str = ""
+
+    @property
+    def _corpus(self) -> Corpus:
+        return self.store.corpus
+
+    @cached_property
+    def place(self) -> str:
+        one = self._corpus.sql.execute
+        row = one("select place from messages where thread = ? limit 1", (self.outside,)).fetchone()
+        if row is not None:
+            return str(row[0])
+        places = Counter(m.place for m in self.history.messages)
+        return min(places, key=lambda place: (-places[place], place), default="")
+
+    def newest(self, k: int) -> list[Message]:
+        arrays, found = self._corpus.arrays, np.empty(0, np.int64)
+        stop = self._stop
+        while stop > 0 and len(found) < k:
+            step = slice(max(0, stop - _STEP), stop)
+            keep = np.flatnonzero(self._theirs(step) & (arrays["all_thread"][step] != self._code("thread")))
+            found = np.concatenate([found, step.start + keep[::-1]])
+            stop = step.start
+        return list(Messages(self._corpus.sql, arrays["all_row"][found[: max(k, 0)]]))
+
+    def drawn(self, k: int, seed: int) -> list[Message]:
+        return self._corpus.others(
+            before=self.history.before,
+            place=self.place,
+            author=self.history.user,
+            outside=self.outside,
+            k=k,
+            seed=seed,
+        )
+
+    def alike(self) -> History | None:
+        earlier = slice(0, self._stop)
+        arrays = self._corpus.arrays
+        here = (arrays["all_place"][earlier] == self._code("place")) & arrays["all_speaks"][earlier]
+        counts = np.bincount(arrays["all_author"][earlier][here], minlength=self._code("author") + 1)
+        mine = counts[self._code("author")]
+        counts[self._code("author")] = 0
+        codes = np.flatnonzero(counts)
+        if not len(codes):
+            return None
+        apart = np.abs(np.log1p(counts[codes]) - np.log1p(mine))
+        nearest = codes[np.isclose(apart, apart.min())].tolist()
+        names = "select min(name) from authors where author in (select value from json_each(?))"
+        [name] = self._corpus.sql.execute(names, (str(nearest),)).fetchone()
+        return self._elsewhere(self.store.history(name, before=self.history.before))
+
+    def _elsewhere(self, history: History) -> History:
+        """`history` without the thread being answered: what was really said there may not yet have been."""
+        told = "select 1 from messages where thread = ? and author = ? and time < ? limit 1"
+        row = self._corpus.sql.execute(told, (self.outside, history.user, history.before)).fetchone()
+        if row is None:
+            return history
+        return part(history, [i for i, m in enumerate(history.messages) if m.thread != self.outside])
+
+    @cached_property
+    def _stop(self) -> int:
+        return int(np.searchsorted(self._corpus.arrays["all_time"], self.history.before))
+
+    def _theirs(self, at: slice) -> Array:
+        arrays = self._corpus.arrays
+        keep = arrays["all_speaks"][at] & (arrays["all_place"][at] == self._code("place"))
+        theirs: Array = keep & (arrays["all_author"][at] != self._code("author"))
+        return theirs
+
+    def _code(self, what: str) -> int:
+        return self._codes[what]
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        asked = {
+            "place": ("select place from places where name = ?", self.place),
+            "author": ("select author from authors where name = ?", self.history.user),
+            "thread": ("select thread from threads where id = ?", self.outside),
+        }
+        rows = {what: self._corpus.sql.execute(query, (name,)).fetchone() for what, (query, name) in asked.items()}
+        return {what: -1 if row is None else int(row[0]) for what, row in rows.items()}
