@@ -100,6 +100,8 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     progress, usage = play(RunSpec.of(wanted), corpus, out, probe)
     made = progress.calls_done - progress.found
     print(f"{progress.threads} threads, {made} calls made, {progress.found} found in the log, {progress.failed} failed")
+    if progress.memory_calls:
+        print(f"{progress.memory_calls} calls more were made by the memory")
     print(f"{usage.tokens_in:,} tokens in, {usage.cached:,} of them cached, {usage.tokens_out:,} out")
     if progress.left_out:
         print(f"{progress.left_out} real messages left out: their writers are gone")
@@ -135,11 +137,27 @@ def view(
 
 @app.command()
 def policies() -> None:
-    """List retrievers, schedulers and tasks with their options."""
+    """List retrievers, schedulers and tasks with their options, what they cost and where they come from."""
     from evaluation.console import show
-    from evaluation.running import policy_rows
+    from evaluation.running import POLICY_COLUMNS, policy_rows
 
-    show("Policies", ["kind", "name", "options", "what it does"], policy_rows())
+    show("Policies", POLICY_COLUMNS, policy_rows())
+
+
+@app.command()
+def recall(  # noqa: PLR0913 - the options of a command are its parameters
+    corpus: Annotated[Path, typer.Argument(help="A corpus folder made by import.")],
+    user: Annotated[str, typer.Argument(help="A person of the corpus.")],
+    text: Annotated[str, typer.Argument(help="What is being answered.")],
+    before: Annotated[str, typer.Option(help="The moment: 2020-05-01, 2020-05-01T12:00 (UTC), or seconds since 1970.")],
+    policy: Annotated[str, typer.Option(help="A policy, e.g. dense:k=8; see personaconv policies.")] = "dense",
+    model: Annotated[str, typer.Option(help="For policies that ask a model.")] = "embedded",
+    base_url: BaseURL = None,
+) -> None:
+    """Show what a person would be reminded of before a moment, and why."""
+    from evaluation.recalling import show_recalled
+
+    show_recalled(corpus, user, text, before, policy, model, base_url)
 
 
 @app.command("bench-recall")

@@ -28,6 +28,7 @@ from evaluation.console import Live, show
 from evaluation.ranking import ndcg, recalled_all, recalled_any, reciprocal_rank
 from evaluation.stats import Interval, interval
 from memory import policy
+from memory.doors import CorpusDoors, needs
 from memory.errors import BadInput, PersonaconvError, clip
 from memory.gathered import Gathered
 from memory.message import Message
@@ -82,15 +83,8 @@ class Quality:
 
 
 def without_model() -> list[str]:
-    """The policies of the folder that can be asked as they stand."""
-    found = []
-    for name in policy.names(memory.retrievers):
-        try:
-            policy.load(memory.retrievers, name)
-        except PersonaconvError:  # it has to be given something first
-            continue
-        found.append(name)
-    return found
+    """The policies of the folder that need a History alone: no model, no truth, nobody else's messages."""
+    return [name for name in policy.names(memory.retrievers) if not needs(policy.load(memory.retrievers, name))]
 
 
 async def measure(  # noqa: PLR0913 - what is drawn is said in four words
@@ -113,6 +107,7 @@ async def measure(  # noqa: PLR0913 - what is drawn is said in four words
     """
     if not ks or min(ks) < 1:
         raise BadInput(f"k={min(ks, default='')} messages cannot be judged; give numbers from 1 on")
+    doors = CorpusDoors(store)
     policies: dict[str, Retriever] = {
         spec: policy.sized(policy.load(memory.retrievers, spec), max(ks)) for spec in dict.fromkeys([*CONTROLS, *specs])
     }
@@ -125,7 +120,8 @@ async def measure(  # noqa: PLR0913 - what is drawn is said in four words
             total = sum(map(relevant, history.messages))
             for spec, made in policies.items():
                 try:
-                    answer = await made(history, item.query) if (name, spec) not in left_out else []
+                    wanted = (name, spec) not in left_out
+                    answer = await doors.recall(made, history, item.query) if wanted else []
                 except PersonaconvError as error:
                     left_out[name, spec] = str(error)
                     answer = []

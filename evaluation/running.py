@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +25,7 @@ from simulator.wrappers import Metered, Retried, Usage
 if TYPE_CHECKING:
     from evaluation.scoring import Cell
 
+_SENTENCE_END = re.compile(r"\.\s+(?=[A-Z])")  # "et al. 2023" goes on
 PROBES = ("sentiment", "impact")
 
 
@@ -92,20 +94,30 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def policy_rows() -> Iterator[tuple[str, str, str, str]]:
-    """(kind, name, options with defaults, first line of its docstring) of every policy in the folders."""
+POLICY_COLUMNS = ("kind", "name", "options", "model calls, write / read", "what it does", "source")
+
+
+def policy_rows() -> Iterator[tuple[str, str, str, str, str, str]]:
+    """POLICY_COLUMNS of every policy in the folders; the options with their defaults."""
     for kind, folder in (("retriever", memory.retrievers), ("scheduler", simulator.schedulers)):
         for name in policy.names(folder):
             module = import_module(f"{folder.__name__}.{name}")
-            yield kind, name, _options(module.Policy), _first_line(module)
+            calls = getattr(module.Policy, "calls", "0 / 0") if kind == "retriever" else ""
+            yield kind, name, _options(module.Policy), calls, _first_sentence(module), _source(module)
     for name in tasks.names():
         module = import_module(f"{tasks.__name__}.{name}")
-        yield "task", name, "", _first_line(module)
+        yield "task", name, "", "", _first_sentence(module), _source(module)
 
 
 def _options(kind: Any) -> str:
     return ", ".join(f"{f.name}={f.default}" for f in dataclasses.fields(kind))
 
 
-def _first_line(module: Any) -> str:
-    return str(module.__doc__ or "").strip().splitlines()[0]
+def _first_sentence(module: Any) -> str:
+    return _SENTENCE_END.split(str(module.__doc__ or "").strip().splitlines()[0])[0].removesuffix(".")
+
+
+def _source(module: Any) -> str:
+    """The sentence of the docstring that names where a policy comes from, "" where there is none."""
+    told = " ".join(str(module.__doc__ or "").partition("Source: ")[2].split())
+    return _SENTENCE_END.split(told)[0].removesuffix(".")

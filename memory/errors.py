@@ -11,7 +11,7 @@ PersonaconvError          root: never raised itself
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-SHOWN = 12  # names listed in full before a message becomes a wall
+SHOWN = 24  # names listed in full before a message becomes a wall
 
 
 class PersonaconvError(Exception):

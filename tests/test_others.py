@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from memory import policy, retrievers
 from memory.doors import CorpusDoors, needs, truth
 from memory.errors import BadInput, Missing, UnknownName
+from memory.gathered import part
 from memory.message import Message
 from memory.others import CorpusOthers
 from memory.recall import History, Recalled
@@ -176,3 +177,8 @@ def test_a_policy_is_handed_what_it_names_and_nothing_else(store: MemoryStore) -
 
     history = store.history("ann", before=START + 100)
     assert asyncio.run(CorpusDoors(store).recall(Curious(), history, "")) == []
+
+
+def test_the_truth_is_found_whatever_part_of_a_past_is_asked(store: MemoryStore) -> None:
+    history = store.history("bob", before=START + 71)
+    assert truth(store, part(history, [0]), "which chain?") == "bob in z"

@@ -16,6 +16,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from memory import policy, retrievers
+from memory.doors import CorpusDoors, Doors
 from memory.gathered import part
 from memory.message import Message
 from memory.ranking import check
@@ -28,11 +29,12 @@ class Recaller(BaseRetriever):
     history: Any
     policy: Any
     name: str
+    doors: Any
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
-        found: list[Recalled] = await self.policy(self.history, query)
+        found = await self.doors.recall(self.policy, self.history, query)
         return [document(r.message, score=r.score, terms=r.terms, policy=self.name) for r in found]
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
@@ -43,14 +45,20 @@ class Recaller(BaseRetriever):
             return pool.submit(lambda: asyncio.run(ask())).result()
 
 
-def recaller(history: History, policy_: str | Retriever) -> Recaller:
+def recaller(history: History, policy_: str | Retriever, doors: Doors | None = None) -> Recaller:
     """A retriever whose documents carry id, time (UTC s), score, terms and policy in their metadata, best first.
+
+    `doors`: for a policy that needs more than a History.
 
     Raises:
         UnknownName, BadInput: `policy_` names no policy, or an option that it does not have.
+        Missing: it needs what `doors` do not have.
     """
     made = policy.load(retrievers, policy_) if isinstance(policy_, str) else policy_
-    return Recaller(history=history, policy=made, name=policy_ if isinstance(policy_, str) else repr(policy_))
+    opened = doors or CorpusDoors()
+    opened.check(made)
+    name = policy_ if isinstance(policy_, str) else repr(policy_)
+    return Recaller(history=history, policy=made, name=name, doors=opened)
 
 
 def document(message: Message, **more: Any) -> Document:
