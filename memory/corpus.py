@@ -33,7 +33,10 @@ class Corpus:
         self.data_hash: str = manifest["data_hash"]
         self.sql = reading(folder / FILE)
         # Everything is opened now: a later import removes the names of these files, not what is open.
-        self.arrays: dict[str, Array] = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
+        # Plain arrays over the mapped files: a slice of a memmap costs ten times as much.
+        self.arrays: dict[str, Array] = {
+            name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in _ARRAYS
+        }
         self._places: dict[str, int] = dict(self.sql.execute("select name, place from places"))
         self._positions: dict[tuple[str, int], Array] = {}
 

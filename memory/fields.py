@@ -15,7 +15,12 @@ import msgspec
 from memory.reading import Row
 
 GONE = frozenset({"[deleted]", "[removed]", "[ removed by reddit ]", "[deleted by user]", "[removed by reddit]"})
+_NOBODY = GONE | {""}
 LATEST = 2**40  # seconds; anything later is milliseconds
+_MILLISECONDS = 100_000_000_000
+_KINDS = ("t1_", "t3_")
+_NONE = (None, "")
+_HIDDEN = (True, "true", "True")
 _ESCAPED = re.compile(r"&(amp|lt|gt);")
 _PLAIN = re.compile(r"[<>]|&(?!(?:amp|lt|gt|quot|apos|nbsp|#\d+|#x[0-9a-fA-F]+);)")
 _CHARACTER = {"amp": "&", "lt": "<", "gt": ">"}
@@ -43,41 +48,51 @@ class Fields(msgspec.Struct, gc=False):
 
 
 def row(line: Fields, number: int) -> Row | str:
-    """The Row, or the reason why there is none."""
-    post = line.title is not None or line.selftext is not None
-    if not post and line.body is None and line.link_id is None:
+    """The Row, or the reason why there is none. What nearly every row has is told first: this is asked of millions."""
+    title, said = line.title, line.body
+    post = title is not None or line.selftext is not None
+    if not post and said is None and line.link_id is None:
         return "neither a comment nor a submission"
     kind = "t3_" if post else "t1_"
-    id = fullname(line.id if line.id not in (None, "") else line.name, kind)
+    id = fullname(line.id if line.id not in _NONE else line.name, kind)
     if id is None:
         return "no id"
-    if not id.startswith(kind):
+    if id[:3] != kind:
         return "a comment with a post's id, or the reverse"
-    when = moment(line.created_utc)
-    if when is None:
-        return "no usable time"
+    when = line.created_utc
+    if type(when) is not int or not 0 < when < _MILLISECONDS:
+        when = moment(when)
+        if when is None:
+            return "no usable time"
     thread: str | None = id
     parent: str | None = None
-    if not post:
+    if post:
+        said = line.selftext
+    else:
         thread = fullname(line.link_id, "t3_")
-        if thread is not None and not thread.startswith("t3_"):
+        if thread is not None and thread[:3] != "t3_":
             thread = None  # a link to a comment: its parent knows better
         parent = fullname(line.parent_id, "t1_") or thread
-        if thread is None and parent is not None and parent.startswith("t3_"):
+        if thread is None and parent is not None and parent[:3] == "t3_":
             thread = parent
         if parent is None:
             return "neither link_id nor parent_id"
+    counted, author = line.score, line.author
     return Row(
         id,
         thread,
         parent,
-        writer(line.author),
+        author if author and author[0].isalnum() else writer(author),
         when,
-        text(line.selftext if post else line.body),
-        None if line.score_hidden in (True, "true", "True") else score(line.score),
+        said if said and said[0].isalnum() and not ("&" in said or "\0" in said) else text(said),
+        None
+        if line.score_hidden and line.score_hidden in _HIDDEN
+        else counted
+        if type(counted) is int
+        else score(counted),
         line.subreddit or "",
         "post" if post else "comment",
-        (text(line.title) or "").strip(),
+        "" if title is None else (text(title) or "").strip(),
         moment(line.retrieved_on) or moment(line.retrieved_utc),
         number,
     )
@@ -85,11 +100,11 @@ def row(line: Fields, number: int) -> Row | str:
 
 def fullname(id: str | int | None, kind: str) -> str | None:
     """ "c13", "t1_c13" or (the old API's parents) 1234 in base 10 -> "t1_..."; None for nothing."""
-    if isinstance(id, int):
-        return kind + _base36(id)
+    if not isinstance(id, str):
+        return None if id is None else kind + _base36(id)
     if not id:
         return None
-    return id if id[:3] in ("t1_", "t3_") else kind + id
+    return id if id[:3] in _KINDS else kind + id
 
 
 def _base36(number: int) -> str:
@@ -102,16 +117,25 @@ def _base36(number: int) -> str:
 
 def writer(name: str | None) -> str | None:
     """`name`, or None where it says that the account is gone."""
-    return None if name is None or not name.strip() or name.strip().casefold() in GONE else name
+    if name is None or (_bracket(name) and name.strip().casefold() in _NOBODY):
+        return None
+    return name
+
+
+def _bracket(text: str) -> bool:
+    """Whether `text` may be one of GONE, or blank: told by its first character, because this is asked of every row."""
+    return not text or text[0] == "[" or text[0].isspace()
 
 
 def moment(value: Number) -> int | None:
     """UTC seconds of an int, float, text of either, milliseconds, or ISO text (no zone: UTC); else None."""
+    if value is None or (type(value) is int and 0 < value < _MILLISECONDS):
+        return value
     if isinstance(value, str):
         value = _stamp(value)
     if value is None or not math.isfinite(value) or value <= 0:
         return None
-    seconds = int(value) if value < 1e11 else int(value / 1000)
+    seconds = int(value) if value < _MILLISECONDS else int(value / 1000)
     return seconds if seconds < LATEST else None
 
 
@@ -125,6 +149,8 @@ def _stamp(text: str) -> float | None:
 
 
 def score(value: Number) -> int | None:
+    if type(value) is int:
+        return value
     try:
         return None if value is None else int(float(value))
     except (ValueError, OverflowError):
@@ -133,7 +159,7 @@ def score(value: Number) -> int | None:
 
 def text(text: str | None) -> str | None:
     """`text` unescaped once, None where it is gone. Text with a bare & < > was never escaped and stays as it is."""
-    if text is None or text.strip().casefold() in GONE:
+    if text is None or (_bracket(text) and text.strip().casefold() in GONE):
         return None
     if "\0" in text:
         text = text.replace("\0", "")

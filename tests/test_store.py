@@ -11,7 +11,7 @@ from memory import policy, retrievers
 from memory.embed import Bag
 from memory.errors import BadInput, Missing, UnknownName
 from memory.message import Message
-from memory.store import Index, MemoryStore, Past
+from memory.store import Index, MemoryStore, Past, widened
 
 ROWS = (
     post("a", author="ann", time=0, title="Which chain oil?", selftext="for rain"),
@@ -58,6 +58,14 @@ def test_vectors_are_of_the_words_and_of_unit_length_to_what_float16_holds(store
     assert history.vectors.dtype == np.float32
     assert np.abs(history.vectors - Bag()([m.words for m in history.messages])).max() < 1e-3
     assert np.abs(np.linalg.norm(history.vectors, axis=1) - 1).max() < 1e-3
+
+
+def test_every_finite_float16_is_widened_exactly() -> None:
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    finite = every[np.isfinite(every)]
+    assert len(finite) == 63_488 and (widened(finite) == finite.astype(np.float32)).all()
+    rows = finite[:63_000].reshape(-1, 100)[3:9, ::2]  # neither whole nor contiguous
+    assert (widened(rows) == rows.astype(np.float32)).all() and widened(rows[:0]).shape == (0, 50)
 
 
 def test_nobody_is_answered_with_who_there_is(store: MemoryStore) -> None:

@@ -26,15 +26,19 @@ def read(source: Source, tally: Tally) -> Iterator[Row]:
     for number, raw, whole in source.lines(tally):
         tally.read += 1
         try:
-            found = [decode(raw)]
+            made = row(decode(raw), number)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            found = _mended(raw, f"{source.name}:{number}", whole, tally)
-        for line in found:
-            made = row(line, number)
-            if isinstance(made, str):
-                tally.note("dropped", made, f"{source.name}:{number}")
-            else:
-                yield made
+            for line in _mended(raw, f"{source.name}:{number}", whole, tally):
+                made = row(line, number)
+                if isinstance(made, str):
+                    tally.note("dropped", made, f"{source.name}:{number}")
+                else:
+                    yield made
+            continue
+        if isinstance(made, str):
+            tally.note("dropped", made, f"{source.name}:{number}")
+        else:
+            yield made
 
 
 def _mended(raw: bytes, where: str, whole: bool, tally: Tally) -> list[Fields]:

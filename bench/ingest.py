@@ -1,0 +1,225 @@
+"""What reading and importing cost, as ratios within one run: a bare msgspec loop, ConvoKit's load, the same later.
+
+    python -m bench.ingest [--mb 100] [--messages 100000] [--convokit PYTHON] [--grown 1000000]
+
+parse    the reader's rows of a packed dump, beside a loop that unpacks, splits and decodes 8 fields and nothing more
+import   everything but vectors (these are drawn), beside ConvoKit's load of the same messages in its own format.
+         PYTHON is an interpreter that has convokit; without it only our side is measured
+growth   messages added per second to a record that holds ever more; and what one small addition costs by import
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import zstandard
+
+from bench.made import DIM, Drawn, rows
+from memory.generation import write
+from memory.importing import import_corpus
+from memory.readers import pushshift
+from memory.reading import Row, Source, Tally
+from memory.record import FILE, Record
+
+# What a comment of 2023 carries besides; most is empty, but it has to be skipped.
+_EMPTY = """approved_at_utc approved_by associated_award author_flair_background_color author_flair_css_class
+author_flair_template_id author_flair_text author_flair_text_color banned_at_utc banned_by collapsed_reason
+collapsed_because_crowd_control collapsed_reason_code comment_type distinguished likes mod_note mod_reason_by
+mod_reason_title num_reports removal_reason report_reasons top_awarded_type unrepliable_reason"""
+_FALSE = """archived author_is_blocked author_patreon_flair author_premium can_gild can_mod_post collapsed edited
+editable is_submitter locked no_follow saved score_hidden send_replies stickied"""
+_ZERO = "controversiality downs gilded total_awards_received ups created retrieved_utc"
+_LISTS = "all_awardings author_flair_richtext awarders mod_reports treatment_tags user_reports"
+FILLER: dict[str, Any] = {
+    **dict.fromkeys(_EMPTY.split()),
+    **dict.fromkeys(_FALSE.split(), False),
+    **dict.fromkeys(_ZERO.split(), 0),
+    **{name: [] for name in _LISTS.split()},
+    "author_flair_type": "text",
+    "author_fullname": "t2_0000000",
+    "gildings": {},
+    "replies": "",
+    "subreddit_id": "t5_00000",
+    "subreddit_type": "public",
+    "subreddit_name_prefixed": "r/place",
+    "permalink": "/r/place/comments/0000000/some_title_of_a_thread/0000000/",
+    "name": "t1_0000000",
+}
+
+
+class Bare(msgspec.Struct, gc=False):
+    """The fields that a table of messages needs at least."""
+
+    author: str
+    body: str
+    score: int
+    created_utc: int
+    id: str
+    link_id: str
+    parent_id: str
+    subreddit: str
+
+
+def dump(file: Path, messages: Iterator[Row], *, wide: bool, most: int = sys.maxsize) -> tuple[int, int]:
+    """Writes comments as a dump has them, until `most` unpacked bytes are reached: rows and unpacked bytes."""
+    encode = msgspec.json.Encoder().encode
+    count, size = 0, 0
+    with file.open("wb") as out, zstandard.ZstdCompressor(level=3).stream_writer(out) as packed:
+        for m in messages:
+            row = {
+                "id": m.id[3:], "author": m.author, "created_utc": m.time, "score": m.score, "subreddit": m.place,
+                "link_id": m.thread, "parent_id": m.parent or m.thread, "body": m.text,
+            }  # fmt: skip
+            if m.kind == "post":
+                row = {k: v for k, v in row.items() if k not in ("link_id", "parent_id", "body")}
+                row |= {"title": m.title, "selftext": m.text}
+            line = encode(row | FILLER if wide else row) + b"\n"
+            packed.write(line)
+            count, size = count + 1, size + len(line)
+            if size >= most:
+                break
+    return count, size
+
+
+def bare_loop(file: Path) -> int:
+    decode, rest, count = msgspec.json.Decoder(Bare).decode, b"", 0
+    with file.open("rb") as raw, zstandard.ZstdDecompressor(max_window_size=2**31).stream_reader(raw) as unpacked:
+        while block := unpacked.read(1 << 20):
+            *lines, rest = (rest + block).split(b"\n")
+            for line in lines:
+                decode(line)
+            count += len(lines)
+    return count
+
+
+def ours(file: Path) -> int:
+    return sum(1 for _ in pushshift.read(Source(file), Tally()))
+
+
+def best(work: Callable[[], int], expected: int, tries: int = 3) -> float:
+    """Seconds of the fastest of some tries."""
+    took = []
+    for _ in range(tries):
+        began = time.perf_counter()
+        found = work()
+        took.append(time.perf_counter() - began)
+        if found != expected:
+            raise SystemExit(f"{found} rows were read where there are {expected}")
+    return min(took)
+
+
+def parse(file: Path, megabytes: int, wide: bool) -> None:
+    comments = (m for m in rows(10**9, 1000) if m.kind == "comment")
+    count, size = dump(file, comments, wide=wide, most=megabytes * 1_000_000)
+    loop, reader = best(lambda: bare_loop(file), count), best(lambda: ours(file), count)
+    shape = f"{'wide' if wide else 'narrow'}: {count:,} rows of {size // count} bytes"
+    rates = f"bare {size / loop / 1e6:.0f} MB/s, ours {size / reader / 1e6:.0f} MB/s, {count / reader:,.0f} rows/s"
+    print(f"parse {shape}; {rates}: {loop / reader:.0%} of bare", flush=True)
+
+
+def without_vectors(folder: Path, messages: int, convokit: Path | None) -> None:
+    file, out = folder / "import.zst", folder / "imported"
+    count, size = dump(file, rows(messages, 1000), wide=False)
+    out.mkdir()
+    began = time.perf_counter()
+    record, tally = Record(out / FILE, b"k" * 32), Tally()
+    record.add(pushshift.read(Source(file), tally), "made", tally)
+    read = time.perf_counter()
+    record.mend(tally)
+    record.rename()
+    mended = time.perf_counter()
+    write(out, record, Drawn(), DIM, lambda done, total: None)
+    record.close()
+    took = time.perf_counter() - began
+    steps = f"read {read - began:.1f}, repair {mended - read:.1f}, write {took - (mended - began):.1f}"
+    print(f"import: {count:,} messages, {size / took / 1e6:.1f} MB/s, {count / took:,.0f}/s; {took:.1f} s ({steps})")
+    if convokit is None:
+        return
+    utterances(folder / "convokit", messages)
+    run = [convokit, Path(__file__).with_name("convokit_load.py"), folder / "convokit"]
+    theirs, found, peak = json.loads(subprocess.run(run, capture_output=True, check=True).stdout.splitlines()[-1])
+    rates = f"{found:,} utterances, {found / theirs:,.0f}/s, {theirs:.1f} s, {peak:.0f} MB"
+    print(f"convokit: {rates}: {theirs / took:.1f} times as long as ours", flush=True)
+
+
+def utterances(folder: Path, messages: int) -> None:
+    """The same messages as a ConvoKit folder."""
+    folder.mkdir()
+    speakers: dict[str, Any] = {}
+    threads: dict[str, Any] = {}
+    with (folder / "utterances.jsonl").open("w") as out:
+        for m in rows(messages, 1000):
+            speakers[m.author or ""] = threads[m.thread or ""] = {"meta": {}, "vectors": []}
+            meta = {"score": m.score, "subreddit": m.place}
+            row = {"id": m.id, "conversation_id": m.thread, "text": m.text, "speaker": m.author, "meta": meta}
+            out.write(json.dumps({**row, "reply-to": m.parent, "timestamp": m.time, "vectors": []}) + "\n")
+    kinds = {"score": ["<class 'int'>"], "subreddit": ["<class 'str'>"]}
+    index = {"utterances-index": kinds, "speakers-index": {}, "conversations-index": {}, "overall-index": {}}
+    files = {
+        "speakers": speakers,
+        "conversations": threads,
+        "corpus": {},
+        "index": {**index, "version": 1, "vectors": []},
+    }
+    for name, held in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(held))
+
+
+def growth(folder: Path, most: int) -> None:
+    record, tally = Record(folder / "grown.sqlite", b"k" * 32), Tally()
+    given = rows(most, 1000)
+    held = 0
+    for until in (n for n in (1_000, 10_000, 100_000, 300_000, most) if n <= most):
+        while held < until - min(until // 2, 20_000):
+            held += _added(record, given, min(20_000, until - min(until // 2, 20_000) - held), tally)
+        began, part = time.perf_counter(), until - held
+        held += _added(record, given, part, tally)
+        each = 1e6 * (time.perf_counter() - began) / part
+        print(f"growth: the last {part:,} of {held:,} messages, {each:.1f} us each", flush=True)
+    record.close()
+    for size in (2_000, 8_000, 32_000):
+        out = folder / f"small-{size}"
+        dump(folder / "large.zst", rows(size, 1000), wide=False)
+        dump(folder / "small.zst", rows(20, 1000, first=size), wide=False)
+        import_corpus([folder / "large.zst"], out, embedder="bag")
+        began = time.perf_counter()
+        import_corpus([folder / "small.zst"], out, embedder="bag")
+        print(f"growth: 20 messages imported into {size:,}, {time.perf_counter() - began:.2f} s", flush=True)
+
+
+def _added(record: Record, given: Iterator[Row], number: int, tally: Tally) -> int:
+    part = list(islice(given, number))
+    record.add(part, "made", tally)
+    return len(part)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--mb", type=int, default=100)
+    options.add_argument("--messages", type=int, default=100_000)
+    options.add_argument("--convokit", type=Path)
+    options.add_argument("--grown", type=int, default=1_000_000)
+    given = options.parse_args()
+    folder = Path(tempfile.mkdtemp())
+    try:
+        for wide in (True, False):
+            parse(folder / "parse.zst", given.mb, wide)
+        without_vectors(folder, given.messages, given.convokit)
+        growth(folder, given.grown)
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

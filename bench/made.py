@@ -1,0 +1,69 @@
+"""A made-up corpus of any size, written as an import writes it but for Chroma: its vectors are drawn, not encoded.
+
+Chroma needs more than 12 minutes for a million rows, and no read of a past asks it; everything else is the real thing.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from memory.generation import publish, write
+from memory.reading import Row, Tally
+from memory.recall import Vectors
+from memory.record import FILE, Record
+
+DIM = 384
+FIXED, HELD = "fixed", 600  # a person with as many messages in every corpus
+START, SPAN = 1_500_000_000, 3 * 365 * 86_400
+_COMMON = """i you the a to of it that is was in for on not but they we have with this are be so just like what all
+if my do me can your no about out up get one would there people think know good time really because more who how when"""
+_WORDS = re.findall(r"\w+", _COMMON)
+
+
+class Drawn:
+    """Stands in for the index: a unit vector for each id, the same in every process."""
+
+    def vectors(self, ids: list[str]) -> Vectors:
+        drawn = np.random.default_rng(zlib.crc32(ids[0].encode())).standard_normal((len(ids), DIM), np.float32)
+        found: Vectors = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+        return found
+
+
+def rows(messages: int, people: int, seed: int = 0, first: int = 0) -> Iterator[Row]:
+    """Threads of one post and 19 comments; who writes is drawn log-normally, so that histories differ as real ones."""
+    dice = random.Random(f"{seed}:{first}")
+    weights = np.random.default_rng(seed).lognormal(0, 1, people).cumsum().tolist()
+    names = [f"person{n}" for n in range(people)]
+    for n in range(first, first + messages):
+        post = f"t3_{n - n % 20}"
+        time = START + int(SPAN * n / max(1, first + messages))
+        own = n >= first + HELD or n % 20 == 0  # FIXED speaks early, in the first threads only
+        [author] = dice.choices(names, cum_weights=weights) if own else [FIXED]
+        words = " ".join(dice.choices(_WORDS, k=min(200, int(dice.lognormvariate(2.7, 1)) + 2))) + f" {n}"
+        if n % 20:
+            parent = f"t1_{n - 1}" if n % 20 > 1 and n % 3 else post
+            yield Row(f"t1_{n}", post, parent, author, time, words, n % 50, "place", "comment", "", None, n)
+        else:
+            yield Row(post, post, None, author, time, words, n % 50, "place", "post", f"question {n}", None, n)
+
+
+def corpus(out: Path, messages: int, people: int, seed: int = 0) -> Path:
+    """Writes a corpus that MemoryStore opens; `bag` encodes what is new. Returns `out`."""
+    folder = out / "generation-000001"
+    folder.mkdir(parents=True)
+    record, tally = Record(folder / FILE, None), Tally()
+    record.add(rows(messages, people, seed), "made", tally)
+    record.mend(tally)
+    contents = write(folder, record, Drawn(), DIM, lambda done, total: None)
+    record.close()
+    stamp = {"name": "bag", "stamp": "bag-384@1", "dim": DIM}
+    publish(
+        out, folder, {"embedder": stamp, "keep_names": True, "sources": [], **contents, "report": [], "problems": []}
+    )
+    return out
