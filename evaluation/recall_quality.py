@@ -83,8 +83,9 @@ class Quality:
 
 
 def without_model() -> list[str]:
-    """The policies of the folder that need a History alone: no model, no truth, nobody else's messages."""
-    return [name for name in policy.names(memory.retrievers) if not needs(policy.load(memory.retrievers, name))]
+    """The policies of the folder that need neither a model nor the truth."""
+    names = policy.names(memory.retrievers)
+    return [name for name in names if not {"ask", "truth"} & set(needs(policy.load(memory.retrievers, name)))]
 
 
 async def measure(  # noqa: PLR0913 - what is drawn is said in four words
@@ -117,16 +118,16 @@ async def measure(  # noqa: PLR0913 - what is drawn is said in four words
     hits: Hits = {}
     for done, item in enumerate(found):
         for name, history, relevant in await _asked(store, item, seed, skipped):
-            total = sum(map(relevant, history.messages))
+            wanted = {m.id for m in history.messages if relevant(m)}  # the person's own: others' words are never a hit
             for spec, made in policies.items():
                 try:
-                    wanted = (name, spec) not in left_out
-                    answer = await doors.recall(made, history, item.query) if wanted else []
+                    asked = (name, spec) not in left_out
+                    answer = await doors.recall(made, history, item.query, item.reply.thread) if asked else []
                 except PersonaconvError as error:
                     left_out[name, spec] = str(error)
                     answer = []
-                flags = [relevant(r.message) for r in answer]
-                hits.setdefault((name, spec), []).append((item.reply.author or "", flags, total))
+                flags = [r.message.id in wanted for r in answer]
+                hits.setdefault((name, spec), []).append((item.reply.author or "", flags, len(wanted)))
         if progress is not None:
             progress("recall", done + 1, len(found))
     if not hits:
@@ -145,7 +146,7 @@ def items(store: MemoryStore, each: int, people: int, seed: int) -> Iterator[Ite
         answers = []
         for reply in _drawn(said, len(said), seed, person):
             asked = store.corpus.message(reply.parent or "")
-            if asked.words.strip() and asked.author != person and own(reply).strip():
+            if asked.words.strip() and asked.author != person and own(reply):
                 answers.append(Item(reply, asked.words))
             if len(answers) == each:
                 break
@@ -154,7 +155,7 @@ def items(store: MemoryStore, each: int, people: int, seed: int) -> Iterator[Ite
 
 def own(message: Message) -> str:
     """The words of `message` without quoted lines, which may be those of the query."""
-    return "\n".join(line for line in message.words.splitlines() if not line.lstrip().startswith((">", "&gt;")))
+    return message.bare.words.strip()
 
 
 async def _asked(
@@ -177,15 +178,12 @@ async def _asked(
             skipped[name, "everything earlier is relevant"] += 1
         else:
             asked.append((name, past, relevant))
-    others = [m for m in earlier if m.parent is not None and own(m).strip() and own(m).strip() != own(reply).strip()]
+    others = [m for m in earlier if m.parent is not None and own(m) and own(m) != own(reply)]
     if len(others) < FEWEST:
         skipped["held-out reply", f"fewer than {FEWEST} other comments"] += 1
         return asked
     shown = _drawn([reply, *_drawn(others, DISTRACTORS, seed, reply.id)], DISTRACTORS + 1, seed + 1, reply.id)
-    bare = [
-        Message(f"candidate-{n:03}", "", None, reply.author, reply.time - 1, own(m).strip())
-        for n, m in enumerate(shown)
-    ]
+    bare = [Message(f"candidate-{n:03}", "", None, reply.author, reply.time - 1, own(m)) for n, m in enumerate(shown)]
     vectors = await store.embed([m.words for m in bare])
     [target] = [b.id for b, m in zip(bare, shown, strict=True) if m.id == reply.id]
     handed = Gathered(past.user, reply.time, bare, vectors, store.embed)

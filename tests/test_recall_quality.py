@@ -109,8 +109,8 @@ def _targets(store: MemoryStore) -> set[tuple[str, int]]:
         said = [m.words for m in messages]
         real = [m for m in store.history(history.user, before=history.before + 1).messages if m.time == history.before]
         for m in real:
-            if own(m).strip() in said:
-                newest[query + history.user] = said.index(own(m).strip())
+            if own(m) in said:
+                newest[query + history.user] = said.index(own(m))
     return set(newest.items())
 
 
@@ -123,6 +123,13 @@ def test_what_follows_the_words_beats_the_lottery_and_none_finds_nothing(store: 
     assert {r.measure for r in found.rows} == {"thread", "place", "held-out reply"}
     assert all(r.over_random.mean == 0 for r in found.rows if r.policy == "random_own")
     assert all(r.any.groups <= 3 and r.any.low <= r.any.mean <= r.any.high for r in found.rows)
+
+
+def test_words_of_other_people_are_never_a_hit(store: MemoryStore) -> None:
+    found = run(store, "random_other", "swap_user", each=100)
+    assert not found.left_out
+    theirs = [r for r in found.rows if r.policy in ("random_other", "swap_user")]
+    assert len(theirs) == 12 and all(r.any.mean == 0 for r in theirs)
 
 
 def test_what_cannot_be_judged_is_skipped_and_counted(store: MemoryStore) -> None:
@@ -150,7 +157,7 @@ def test_a_policy_that_refuses_is_left_out_of_that_measure_with_its_reason(store
 
 
 def test_quotes_are_not_a_persons_own_words() -> None:
-    said = Message("a", "a", None, "ann", 1, "> yours\nmine\n  &gt; yours too\nmine > yours", title="")
+    said = Message("a", "a", None, "ann", 1, "> yours\nmine\n  > yours too\nmine > yours")
     assert own(said) == "mine\nmine > yours"
 
 
@@ -174,4 +181,5 @@ def test_a_table_for_each_measure_is_printed(store: MemoryStore, capsys: pytest.
 
 def test_all_policies_that_need_no_model_are_the_default() -> None:
     assert set(without_model()) <= set(policy.names(retrievers))
-    assert {"none", "random_own", "recency", "dense"} <= set(without_model())
+    assert {"none", "random_own", "recency", "dense", "neighbour"} <= set(without_model())
+    assert not {"oracle", "hyde"} & set(without_model())
