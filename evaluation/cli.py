@@ -69,6 +69,21 @@ def describe(
 
 
 @app.command()
+def forget(
+    corpus: Annotated[Path, typer.Argument(help="A corpus folder made by import.")],
+    user: Annotated[str, typer.Argument(help="A person, by pseudonym or, with the key beside the folder, by name.")],
+) -> None:
+    """Remove a person's words, names and vectors from a corpus for good."""
+    from evaluation.console import Live
+    from evaluation.description import farewell
+    from memory.forget import forget
+
+    with Live() as live:
+        done = forget(corpus, user, live)
+    print(farewell(done))
+
+
+@app.command()
 def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     corpus: Annotated[Path, typer.Argument(help="A corpus folder made by import.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The run folder; an unfinished run there goes on.")],

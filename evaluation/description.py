@@ -12,6 +12,7 @@ from evaluation.console import console, show
 from memory.corpus import Corpus
 from memory.describe import ENOUGH, Description, describe, limits
 from memory.errors import clip
+from memory.forget import Farewell
 
 BAR = 40  # characters of the longest bar
 
@@ -51,6 +52,17 @@ def _print(path: Path, found: Description) -> None:
         for n, of, people in found.enough
     ]
     show("People with enough history for a persona", ["history", "people", "of all"], rows, right=["people", "of all"])
+
+
+def farewell(done: Farewell) -> str:
+    """What forgetting somebody did, and what it cannot reach. Nobody is named."""
+    if done.already:
+        return "this person was forgotten before; nothing had to be done"
+    return (
+        f"{done.messages} messages are left without words and writer, names were taken out of {done.mentions} others; "
+        "a later import will not bring this person back while the key file beside the folder is kept.\n"
+        "Not reached: what others quoted without a name, run folders, exports and sources made before."
+    )
 
 
 def counts(found: Description) -> list[tuple[str, str]]:

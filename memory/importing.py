@@ -9,21 +9,22 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from memory import carried, lock, pseudonym
 from memory.embed import Embedder, open_embedder
+from memory.encoding import encode
 from memory.errors import BadInput, Missing
-from memory.generation import MANIFEST, publish, read_manifest, sweep, text_hash, words, write
+from memory.forget import key_file, settle
+from memory.generation import MANIFEST, publish, read_manifest, sweep, write
 from memory.reading import Row, Source, Tally
-from memory.recall import Vectors
-from memory.record import FILE, WORDS, Record
+from memory.record import FILE, Record
 from memory.sources import Given, find, reader
 from memory.store import Index
+from memory.wiping import wiped
 
 Progress = Callable[[str, int, int | None], None]
 WINDOW = 2048  # messages looked up in the cache at a time
@@ -92,35 +93,42 @@ class _Import:
         if old and old["keep_names"] != keep_names:
             how = "with the real names" if old["keep_names"] else "with pseudonyms"
             raise BadInput(f"{self.out} was imported {how}; import the same way, or into a new folder")
+        settle(self.out)
         sweep(self.out, old.get("generation"))
         folder = self.out / f"generation-{int(old.get('generation', '-0').rpartition('-')[2]) + 1:06d}"
         folder.mkdir()
         if old:
             shutil.copyfile(self.out / old["generation"] / FILE, folder / FILE)
-        record = Record(folder / FILE, None if keep_names else self._key(bool(old)))
-        index = Index(self.out, self.model.name)
-        try:
+        forgotten = old.get("forgotten", 0)
+        secret = self._key(bool(old)) if forgotten or not keep_names else None
+        with closing(Record(folder / FILE, None if keep_names else secret, secret)) as record:
             stated = {(s["name"], s["sha256"]): s for s in [*old.get("sources", []), *self._read(sources, record)]}
             self._step("read")
             record.mend(self.tally)
             record.rename()
             self._step("repair")
             kept = record.kept()
-            self._encode(record, index, carried.load({source.path.parent for source in sources}, self.model.name))
-            self._step("encode")
-            contents = write(folder, record, index, self.model.dim, lambda n, of: self.progress("write", n, of))
-        finally:
-            record.close()
-            index.close()
-        report = self._report(contents["counts"], kept)
-        stamp = {"name": self.embedder, "stamp": self.model.name, "dim": self.model.dim}
-        manifest = {"embedder": stamp, "keep_names": keep_names, "sources": list(stated.values()), **contents}
-        publish(self.out, folder, {**manifest, "report": report.rows(), "problems": report.problems})
+            given = carried.load({source.path.parent for source in sources}, self.model.name)
+            with wiped(), closing(Index(self.out, self.model.name)) as index:
+                self.encoded = encode(record, index, self.model, given, lambda n, of: self.progress("encode", n, of))
+                self._step("encode")
+                contents = write(folder, record, index, self.model.dim, lambda n, of: self.progress("write", n, of))
+            report = self._report(contents["counts"], kept)
+            manifest = {
+                "embedder": {"name": self.embedder, "stamp": self.model.name, "dim": self.model.dim},
+                "keep_names": keep_names,
+                "sources": list(stated.values()),
+                **contents,
+                "report": report.rows(),
+                "problems": report.problems,
+            }
+            manifest = record.forgotten.cleaned_all(manifest)
+        publish(self.out, folder, {**manifest, "forgotten": forgotten} if forgotten else manifest)
         self._step("write")
         return report
 
     def _key(self, needed: bool) -> bytes:
-        file = self.out.with_name(self.out.name + ".key")
+        file = key_file(self.out)
         if needed and not file.exists():
             raise Missing(f"{file} is gone, so new names would not fit the old ones; put it back, or use a new folder")
         return pseudonym.key(file)
@@ -145,33 +153,6 @@ class _Import:
                 self.progress("read", done + source.done, size)
             yield row
 
-    def _encode(self, record: Record, index: Index, given: dict[bytes, Vectors]) -> None:
-        """Brings the index to what the record says: only what is new or edited, and not given, is encoded."""
-        total = record.sql.execute(f"select count(*) from messages where {WORDS}").fetchone()[0]
-        query = "select id, coalesce(author, ''), time, title, text from messages order by row"
-        cursor, done = record.sql.execute(query), 0
-        while found := cursor.fetchmany(WINDOW):
-            known = index.facts([f[0] for f in found])
-            spoken = [(id, author, at, said) for id, author, at, title, text in found if (said := words(title, text))]
-            index.remove([id for id in known if id not in {s[0] for s in spoken}])
-            facts = {
-                id: {"hash": text_hash(said).hex(), "author": author, "time": at} for id, author, at, said in spoken
-            }
-            moved = [i for i, f in facts.items() if i in known and known[i] != f and known[i]["hash"] == f["hash"]]
-            if moved:
-                index.upsert(moved, index.vectors(moved), [facts[id] for id in moved])
-            new = {id: said for id, _, _, said in spoken if known.get(id, {}).get("hash") != facts[id]["hash"]}
-            done += len(spoken) - len(new)
-            self.progress("encode", done, total)
-            for ids, texts in _portions(new):
-                vectors = {text: given[h] for text in texts if (h := text_hash(text)) in given}
-                lacking = [text for text in texts if text not in vectors]
-                vectors.update(zip(lacking, self.model(lacking) if lacking else (), strict=True))
-                index.upsert(ids, np.array([vectors[new[id]] for id in ids]), [facts[id] for id in ids])
-                self.encoded += len(lacking)
-                done += len(ids)
-                self.progress("encode", done, total)
-
     def _report(self, counts: dict[str, int], kept: int) -> ImportReport:
         tally = self.tally
         changes: list[tuple[str, str, int, str]] = [
@@ -186,17 +167,6 @@ class _Import:
             total = sum(count for _, _, count, _ in changes)
             problems.append(f"strict: {total} rows were repaired or dropped")
         return ImportReport(self.out, counts, tally.read, kept, changes, problems, self.encoded, self.seconds)
-
-
-def _portions(new: dict[str, str]) -> Iterator[tuple[list[str], list[str]]]:
-    """(ids, their different texts), at most COMMIT texts each; equal texts stand together and are encoded once."""
-    sharing: dict[str, list[str]] = {}
-    for id, text in new.items():
-        sharing.setdefault(text, []).append(id)
-    texts = list(sharing)
-    for at in range(0, len(texts), COMMIT):
-        part = texts[at : at + COMMIT]
-        yield [id for text in part for id in sharing[text]], part
 
 
 def _calm(progress: Progress | None) -> Progress:

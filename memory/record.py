@@ -7,13 +7,15 @@ journal, thrown away when it was not finished, and never changed once readers ha
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from memory import pseudonym, tree
+from memory.forgotten import MARK, Forgotten
 from memory.message import Message
 from memory.reading import Row, Tally
 
@@ -60,8 +62,8 @@ def reading(file: Path) -> sqlite3.Connection:
 class Record:
     """The file while it is being written, by one importer."""
 
-    def __init__(self, file: Path, key: bytes | None) -> None:
-        """`key`: names become pseudonyms made with it; None keeps them."""
+    def __init__(self, file: Path, key: bytes | None, secret: bytes | None = None) -> None:
+        """`key`: names become pseudonyms made with it; None keeps them. `secret`: hashes who was forgotten."""
         new = not file.exists()
         self.sql = sqlite3.connect(file, isolation_level=None)
         for pragma in ("journal_mode = off", "synchronous = off", "secure_delete = on", "cache_size = -65536"):
@@ -70,6 +72,7 @@ class Record:
             self.sql.executescript(_SCHEMA)
         self.sql.execute("drop index if exists by_thread")  # sorted once at the end instead of kept sorted row by row
         self.key = key
+        self.forgotten = Forgotten(self.sql, secret)
         self._import: int = self._one("select coalesce(max(import), 0) + 1 from messages")
         self._known: dict[str, str | None] = {}
 
@@ -114,10 +117,21 @@ class Record:
         self.sql.execute("commit")
 
     def _values(self, row: Row) -> tuple[Any, ...]:
-        author = None if row.author is None else self._person(row.author, row.bot)
-        text = None if row.text is None else pseudonym.scrub(row.text)
-        title = pseudonym.scrub(row.title)
-        return (*row[:3], author, row.time, text, row.score, row.place, row.kind, title, row.retrieved, self._import)
+        gone = self.forgotten and (self.forgotten.has(row.id) or (row.author or "") in self.forgotten)
+        author = None if row.author is None or gone else self._person(row.author, row.bot)
+        text = None if row.text is None or gone else pseudonym.scrub(row.text)
+        title = "" if gone else pseudonym.scrub(row.title)
+        place = self._place(row.place)
+        if self.forgotten:  # before it is written: what stood in a file for a moment could stay in it
+            clean = self.forgotten.cleaned
+            text, title, place = text and clean(text), clean(title), clean(place)
+        return (*row[:3], author, row.time, text, row.score, place, row.kind, title, row.retrieved, self._import)
+
+    def _place(self, place: str) -> str:
+        """A profile page, u_NAME, is called by a pseudonym like its owner."""
+        if self.key is not None and place[:2] in ("u_", "U_"):
+            place = "u_" + (self.known(place[2:]) or pseudonym.pseudonym(self._identity(place[2:])))
+        return place
 
     # -- names
 
@@ -148,18 +162,28 @@ class Record:
 
     def rename(self) -> None:
         """Replaces people's names inside texts, once all authors are known. The names' bytes are overwritten."""
-        if self.key is None:
-            return
+        if self.key is not None:
+            self._replace(lambda text: pseudonym.mentions(text, self.known))
 
-        def replaced(text: str | None) -> str | None:
-            return text and pseudonym.mentions(text, self.known)
+    def clean(self, name: str) -> int:
+        """Replaces the names of who was forgotten, and `name`, in texts and places; in how many messages."""
+        alone = re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE)
 
+        def cleaned(text: str) -> str:
+            return self.forgotten.cleaned(alone.sub(MARK, text))
+
+        places = [place for (place,) in self.sql.execute("select distinct place from messages")]
+        moved = [(new, old) for old in places if (new := cleaned(old)) != old]
+        self._change("update messages set place = ? where place = ?", moved)
+        return self._replace(cleaned)
+
+    def _replace(self, renamed: Callable[[str], str]) -> int:
         changes = (
             (new_title, new_text, row)
             for row, title, text in self._each("select row, title, text from messages")
-            if (new_title := replaced(title)) != title or (new_text := replaced(text)) != text
+            if ((new_title := renamed(title)), (new_text := text and renamed(text))) != (title, text)
         )
-        self._change("update messages set title = ?, text = ? where row = ?", changes)
+        return self._change("update messages set title = ?, text = ? where row = ?", changes)
 
     def kept(self) -> int:
         """Messages that are as this import brought them."""
@@ -256,7 +280,10 @@ class Record:
         with closing(self.sql.cursor()) as cursor:
             yield from cursor.execute(query, values)
 
-    def _change(self, statement: str, values: Iterable[tuple[Any, ...]]) -> None:
+    def _change(self, statement: str, values: Iterable[tuple[Any, ...]]) -> int:
+        """How many rows it changed."""
+        before = self.sql.total_changes
         self.sql.execute("begin")
         self.sql.executemany(statement, values)
         self.sql.execute("commit")
+        return self.sql.total_changes - before
