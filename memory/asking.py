@@ -66,7 +66,7 @@ def quoted(text: str, limit: int = CLIPPED) -> str:
 def numbered(messages: Sequence[Message]) -> str:
     """Messages under their numbers from 1, for prompts that ask which; all of them in about ALL_CLIPPED tokens."""
     limit = max(ALL_CLIPPED // max(len(messages), 1), 10)
-    return "\n".join(f"Message {n}:\n{quoted(m.words, limit)}" for n, m in enumerate(messages, 1))
+    return "\n".join(f"Message {n}:\n{quoted(m.bare.words, limit)}" for n, m in enumerate(messages, 1))
 
 
 def lines(answer: str) -> list[str]:

@@ -14,6 +14,7 @@ from memory.recall import History, Recalled
 from memory.tokens import count
 
 Array = NDArray[Any]
+_FEW = 8  # messages that are sooner read one by one than in one go
 
 
 def check(k: int) -> None:
@@ -33,9 +34,10 @@ def answer(history: History, scores: Array, terms: Mapping[str, Array], k: int, 
     Raises:
         BadInput: k or max_tokens below 0.
     """
-    placed = {name: (values, ranks(values)) for name, values in terms.items()}
     best = [(i, m) for i, m in top(history, scores, k) if scores[i] > -np.inf]
-    return fitting((Recalled(m, float(scores[i]), told(placed, i)) for i, m in best), max_tokens)
+    said = told(terms, [i for i, _ in best])
+    items = (Recalled(m, float(scores[i]), why) for (i, m), why in zip(best, said, strict=True))
+    return fitting(items, max_tokens)
 
 
 def headed(notes: Sequence[Message], found: Sequence[Recalled], k: int, max_tokens: int) -> list[Recalled]:
@@ -45,18 +47,24 @@ def headed(notes: Sequence[Message], found: Sequence[Recalled], k: int, max_toke
     return fitting([*first, *found][:k], max_tokens)
 
 
-def told(placed: Mapping[str, tuple[Array, Array]], at: int) -> dict[str, float]:
-    """The terms of one position: name -> value, name_rank -> rank."""
-    found: dict[str, float] = {}
-    for name, (values, places) in placed.items():
-        if values[at] > -np.inf:
-            found |= {name: float(values[at]), f"{name}_rank": float(places[at])}
+def told(terms: Mapping[str, Array], at: Sequence[int]) -> list[dict[str, float]]:
+    """For each position its terms: name -> value, name_rank -> rank; a term that did not find it is left out."""
+    found: list[dict[str, float]] = [{} for _ in at]
+    for name, values in terms.items():
+        here = values[list(at)]
+        for said, value, rank in zip(found, here.tolist(), _ranks(values, here).tolist(), strict=True):
+            if value > -np.inf:
+                said |= {name: float(value), f"{name}_rank": float(rank)}
     return found
 
 
 def ranks(values: Array) -> Array:
     """1 for the largest value; equal values share the best of their ranks, so that no order of arrival decides."""
-    return len(values) - np.searchsorted(np.sort(values), values, side="right") + 1
+    return _ranks(values, values)
+
+
+def _ranks(values: Array, some: Array) -> Array:
+    return len(values) - np.searchsorted(np.sort(values), some, side="right") + 1
 
 
 def fitting(found: Iterable[Recalled], max_tokens: int) -> list[Recalled]:
@@ -72,7 +80,7 @@ def fitting(found: Iterable[Recalled], max_tokens: int) -> list[Recalled]:
         return list(found)
     kept, left = [], max_tokens
     for item in found:
-        cost = count(item.message.words)
+        cost = count(item.message.bare.words)
         if cost <= left:
             kept.append(item)
             left -= cost
@@ -94,9 +102,18 @@ def top(history: History, scores: Array, k: int) -> list[tuple[int, Message]]:
         at = above + _newest(history, level, k - len(above))
     else:
         at = list(range(len(scores)))
-    found = [(i, history.messages[i]) for i in at]
+    found = list(zip(at, _read(history, at), strict=True))
     found.sort(key=lambda f: (-scores[f[0]], -f[1].time, f[1].id))
     return found[:k]
+
+
+def _read(history: History, at: list[int]) -> Sequence[Message]:
+    """The messages at `at`; where they are many and close together, what is between is read too, in one go."""
+    if len(at) > _FEW and max(at) - min(at) < 4 * len(at):
+        first = min(at)
+        between = history.messages[first : max(at) + 1]
+        return [between[i - first] for i in at]
+    return [history.messages[i] for i in at]
 
 
 def _newest(history: History, at: list[int], k: int) -> list[int]:

@@ -14,8 +14,10 @@ from functools import lru_cache
 import numpy as np
 
 from memory.errors import BadInput
+from memory.message import unquoted
 from memory.ranking import Array, ranks
 from memory.recall import History
+from memory.store import Past
 
 DIGITS = 6  # of a cosine: equal texts must tie, whatever order a matrix product adds in
 _WORD = re.compile(r"\w+")
@@ -56,7 +58,8 @@ def bm25(history: History, query: str, k1: float = 1.5, b: float = 0.75) -> Arra
 
 @lru_cache(maxsize=20_000)
 def _counts(words: str) -> Counter[str]:
-    return Counter(_WORD.findall(words.lower()))
+    """How often each word is said; lines that quote somebody are not the writer's own."""
+    return Counter(_WORD.findall(unquoted(words).lower()))
 
 
 def overlap(truth: str, text: str) -> float:
@@ -68,7 +71,9 @@ def overlap(truth: str, text: str) -> float:
 
 def ages(history: History) -> Array:
     """Seconds from each message to the history's moment; above 0."""
-    return np.array([history.before - m.time for m in history.messages], np.int64)
+    times = history.times if isinstance(history, Past) else np.array([m.time for m in history.messages], np.int64)
+    found: Array = history.before - times
+    return found
 
 
 def min_max(values: Array) -> Array:

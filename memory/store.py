@@ -35,6 +35,7 @@ class Past:
     user: str
     before: int
     messages: Sequence[Message]
+    times: Array  # int64 (n,), ascending: UTC seconds of each message, without decoding it
     _narrow: Array  # float16 (n, d), on disk
     _embed: Callable[[list[str]], Awaitable[Vectors]]
     _native: Callable[[Vectors, str, int, int], list[tuple[str, float]]]
@@ -113,7 +114,8 @@ class MemoryStore:
         stop = span.start + int(np.searchsorted(arrays["spoken_time"][span], before))
         mine = slice(span.start, stop)
         messages = Messages(self.corpus.sql, arrays["spoken_row"][mine])
-        return Past(user, before, messages, arrays["vectors"][mine], self.embed, self._nearest)
+        times, narrow = arrays["spoken_time"][mine], arrays["vectors"][mine]
+        return Past(user, before, messages, times, narrow, self.embed, self._nearest)
 
     async def embed(self, texts: list[str]) -> Vectors:
         """float32 (len(texts), d), unit rows: looked up where the text is in the corpus, else encoded in a thread."""

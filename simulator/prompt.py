@@ -19,7 +19,7 @@ from memory.recall import Recalled
 from memory.tokens import clip_tokens, count
 from simulator.records import Ask, Slot
 
-VERSION = "1"  # of the wording below: it is part of every prompt hash and of the manifest
+VERSION = "2"  # of the wording below: it is part of every prompt hash and of the manifest
 
 SOMEBODY = "somebody"  # an account that is gone
 FILLED = re.compile(r"\{author\}|\{parent\}|\{text\}")
@@ -123,7 +123,7 @@ def _thread(shown: list[Message], called: dict[str | None, str], budget: Budget)
 def _person(author: str, card: str, remembered: tuple[Recalled, ...], budget: Budget) -> str:
     lines = [f"You are {author}. {inert(card)}".rstrip()]
     for role, heading in HEADINGS.items():
-        items = [item.message for item in remembered if item.role == role]
+        items = [item.message.bare for item in remembered if item.role == role]
         lines += [heading] if items else []
         for message in items:
             date = datetime.fromtimestamp(message.time, UTC).date().isoformat()
@@ -134,7 +134,9 @@ def _person(author: str, card: str, remembered: tuple[Recalled, ...], budget: Bu
 def _fitting(recalled: list[Recalled], budget: Budget) -> tuple[Recalled, ...]:
     spent, kept = 0, []
     for item in recalled:
-        cost = _quoted(item.message, budget.message)[1] + 8
+        if not item.message.bare.words:
+            continue  # it says nothing but what others said
+        cost = _quoted(item.message.bare, budget.message)[1] + 8
         if spent + cost > budget.memory:
             break
         spent += cost

@@ -219,3 +219,26 @@ def test_the_inverted_form_of_generative_agents_prefers_the_oldest_and_the_paper
 def test_a_message_that_several_queries_find_wins() -> None:
     history = Said(["brakes", "chain", "brakes chain"])
     assert ids(recall("multi_query:k=1", history, "chain. Nothing. brakes")) == ["m2"]
+
+
+def test_quoted_lines_are_nobodys_own_words() -> None:
+    history = Said(["> chain\n> chain\nbrakes", "chain and brakes", "> chain"])
+    assert ids(recall("bm25", history, "chain")) == ["m1"]
+    assert scoring.overlap("> chain\nbrakes", "brakes") == 1
+    # "brakes" alone fits into the budget
+    assert ids(recall("recency:max_tokens=2", Said(["> a long quotation of somebody else\nbrakes"]))) == ["m0"]
+
+
+def test_many_messages_are_read_in_one_go() -> None:
+    history = Said(["x"] * 60)
+    read: list[object] = []
+
+    class Watched(list[Message]):
+        def __getitem__(self, at):  # type: ignore[no-untyped-def]
+            read.append(at)
+            return super().__getitem__(at)
+
+    history.messages = Watched(history.messages)
+    assert [i for i, _ in ranking.top(history, np.arange(60), 50)] == list(range(59, 9, -1))
+    assert len([at for at in read if isinstance(at, slice)]) == 1
+    assert len(read) < 10

@@ -179,3 +179,14 @@ def test_prompts_are_kept_only_on_request() -> None:
 def test_a_person_with_no_past_still_takes_a_turn() -> None:
     [reply] = turns(Echo(), REPLY, slot=replace(SLOT, author="newcomer"))
     assert (reply.history, reply.recalled) == (0, ())
+
+
+def test_what_is_quoted_in_a_memory_is_not_shown_as_the_persons_words() -> None:
+    async def quoting(history: History, query: str) -> list[Recalled]:
+        [first, second, *_] = history.messages
+        return [Recalled(replace(first, text="> SECRET\nmine"), 2), Recalled(replace(second, text="> SECRET"), 1)]
+
+    [reply] = turns(Echo(), REPLY, retriever=quoting)
+    assert reply.completion is not None
+    assert "SECRET" not in reply.completion.text and "> mine" in reply.completion.text
+    assert len(reply.recalled) == 1

@@ -80,5 +80,5 @@ def rating(answered: str) -> int:
 
 
 async def _rated(history: History, ask: Ask) -> Array:
-    prompts = [RATE.format(text=quoted(m.words)) for m in history.messages]
+    prompts = [RATE.format(text=quoted(m.bare.words)) for m in history.messages]
     return np.array([rating(said) for said in await each(ask, prompts)], float)

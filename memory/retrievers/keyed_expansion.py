@@ -45,7 +45,7 @@ class Policy:
         if not len(history):
             return []
         start = max(0, len(history) - max(self.latest, 0))
-        read = [m.words for m in history.messages[start:]]
+        read = [m.bare.words for m in history.messages[start:]]
         said = await each(ask, [ASKED.format(text=quoted(words)) for words in read])
         facts = [" ".join(text.split()) or words for text, words in zip(said, read, strict=True)]
         keys = facts if self.join != "merge" else [f"{w}\n{fact}" for w, fact in zip(read, facts, strict=True)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from memory import scoring
-from memory.ranking import check, fitting, ranks, told, top
+from memory.ranking import check, fitting, told, top
 from memory.recall import History, Recalled
 
 
@@ -32,8 +32,9 @@ class Policy:
         vectors = history.vectors[at]
         similar = np.round((vectors @ vectors.T).astype(float), scoring.DIGITS)
         chosen = scoring.mmr(near[at], similar, self.k, self.lambda_mult)
-        relevance, found = {"dense": (near, ranks(near))}, []
-        for turn, (n, value) in enumerate(chosen):
-            terms = told(relevance, at[n]) | {"mmr": value, "mmr_rank": 1.0 + turn}
-            found.append(Recalled(fetched[n][1], value, terms))
+        said = told({"dense": near}, [at[n] for n, _ in chosen])
+        found = [
+            Recalled(fetched[n][1], value, {**why, "mmr": value, "mmr_rank": float(rank)})
+            for rank, ((n, value), why) in enumerate(zip(chosen, said, strict=True), 1)
+        ]
         return fitting(found, self.max_tokens)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from memory.gathered import gathered
+from memory.message import Message
 from memory.ranking import answer, check
 from memory.recall import History, Others, Recalled
 from memory.scoring import lots
@@ -35,11 +36,15 @@ class Policy:
         own = [history.messages[int(i)] for i in chance.permutation(len(history))[: self.k]]
         there = {m.id: m for m in others.drawn(self.pool, int(chance.integers(2**31)))}
         off: dict[str, int] = {}
-        for length in (len(m.words.split()) for m in own):
-            free = [(abs(len(m.words.split()) - length), id) for id, m in there.items() if id not in off]
+        for length in map(_length, own):
+            free = [(abs(_length(m) - length), id) for id, m in there.items() if id not in off]
             if free:
                 apart, id = min(free)
                 off[id] = apart
         chosen = await gathered(history, (there[id] for id in off), widen=False)
         alike = np.array([-float(off[m.id]) for m in chosen.messages])
         return answer(chosen, alike, {"length": alike}, self.k, self.max_tokens)
+
+
+def _length(message: Message) -> int:
+    return len(message.bare.words.split())

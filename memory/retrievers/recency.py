@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memory.ranking import fitting, ranks, told, top
+from memory.ranking import fitting, told, top
 from memory.recall import History, Recalled
 
 
@@ -24,5 +24,5 @@ def newest(history: History, k: int) -> list[Recalled]:
     last = [m for _, m in top(history, np.arange(len(history)), k)]  # the history is in order of time
     last.sort(key=lambda m: (-m.time, m.id))
     minus_age = np.array([m.time - history.before for m in last])
-    placed = {"recency": (minus_age, ranks(minus_age))}
-    return [Recalled(m, float(minus_age[i]), told(placed, i)) for i, m in enumerate(last)]
+    said = told({"recency": minus_age}, range(len(last)))
+    return [Recalled(m, float(age), why) for m, age, why in zip(last, minus_age, said, strict=True)]

@@ -38,7 +38,7 @@ class Policy:
 
 def card(messages: Sequence[Message]) -> str:
     """Length, casing, punctuation, emoji, openers, communities and hours of `messages`, in one line each."""
-    texts = [m.words for m in messages]
+    texts = [said for m in messages if (said := m.bare.words)]
     words = [len(text.split()) for text in texts]
     facts = [
         f"Usually about {round(median(words))} words; the longest of {len(texts)} messages has {max(words)}.",
