@@ -84,6 +84,20 @@ def forget(
 
 
 @app.command()
+def export(
+    corpus: Annotated[Path, typer.Argument(help="A corpus folder made by import.")],
+    to: Annotated[str, typer.Option(help="convokit (a folder) or parquet (a file).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="What to write; it must not be there yet.")],
+) -> None:
+    """Write a corpus for other programs; imported again, it is the same corpus."""
+    from evaluation.console import Live
+    from memory.export import export
+
+    with Live() as live:
+        print(f"{export(corpus, out, to, live):,} messages in {out}")
+
+
+@app.command()
 def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     corpus: Annotated[Path, typer.Argument(help="A corpus folder made by import.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The run folder; an unfinished run there goes on.")],
