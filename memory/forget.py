@@ -15,14 +15,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from memory import lock, pseudonym
-from memory.corpus import Array, Corpus
+from memory.corpus import Corpus
 from memory.embed import Embedder, open_embedder
 from memory.encoding import encode
 from memory.errors import Missing, UnknownName
-from memory.generation import publish, read_manifest, sweep, write
+from memory.generation import Known, publish, read_manifest, sweep, write
 from memory.reading import Tally
 from memory.recall import Vectors
 from memory.record import FILE, Record
@@ -135,27 +133,14 @@ class _Forgetting:
         stamp, dim = self.old["embedder"]["stamp"], self.old["embedder"]["dim"]
         model = _Late(self.old["embedder"]["name"], stamp, self.path)
         with wiped(), closing(Corpus.open(self.path)) as corpus, closing(Index(self.path / _NEW, stamp)) as index:
-            encode(record, index, model, _Known(corpus), lambda n, of: self.progress("encode", n, of))
-            return write(self.folder, record, index, dim, lambda n, of: self.progress("write", n, of))
+            known = Known(*(corpus.arrays[name] for name in Known.ARRAYS))
+            encode(record, index, model, [known], lambda n, of: self.progress("encode", n, of))
+            return write(self.folder, record, index, dim, lambda n, of: self.progress("write", n, of), known)
 
     def _swap(self) -> None:
         (self.path / FOLDER).rename(self.path / _OLD)
         (self.path / _NEW / FOLDER).rename(self.path / FOLDER)
         settle(self.path)
-
-
-class _Known:
-    """The vectors of a corpus by the hash of their text."""
-
-    def __init__(self, corpus: Corpus) -> None:
-        self._hashes: Array = corpus.arrays["known_hash"]
-        self._rows, self._vectors = corpus.arrays["known_row"], corpus.arrays["vectors"]
-
-    def get(self, key: bytes) -> Vectors | None:
-        at = int(np.searchsorted(self._hashes, np.bytes_(key)))
-        if at == len(self._hashes) or self._hashes[at] != np.bytes_(key):
-            return None
-        return np.asarray(self._vectors[self._rows[at]], np.float32)
 
 
 @dataclass(frozen=True)

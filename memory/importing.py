@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memory import carried, lock, pseudonym
+from memory import carried, encoding, lock, pseudonym
 from memory.embed import Embedder, open_embedder
-from memory.encoding import encode
 from memory.errors import BadInput, Missing
 from memory.forget import key_file, settle
-from memory.generation import MANIFEST, publish, read_manifest, sweep, write
+from memory.generation import MANIFEST, Known, publish, read_manifest, sweep, write
 from memory.reading import Row, Source, Tally
 from memory.record import FILE, Record
 from memory.sources import Given, find, reader
@@ -108,11 +107,17 @@ class _Import:
             record.rename()
             self._step("repair")
             kept = record.kept()
-            given = carried.load({source.path.parent for source in sources}, self.model.name)
+            before = Known.open(self.out / old["generation"]) if self._same_model(old) else None
+            given: list[encoding.Given] = [carried.load({s.path.parent for s in sources}, self.model.name)]
+            given += [before] if before else []
             with wiped(), closing(Index(self.out, self.model.name)) as index:
-                self.encoded = encode(record, index, self.model, given, lambda n, of: self.progress("encode", n, of))
+                self.encoded = encoding.encode(
+                    record, index, self.model, given, lambda n, of: self.progress("encode", n, of)
+                )
                 self._step("encode")
-                contents = write(folder, record, index, self.model.dim, lambda n, of: self.progress("write", n, of))
+                contents = write(
+                    folder, record, index, self.model.dim, lambda n, of: self.progress("write", n, of), before
+                )
             report = self._report(contents["counts"], kept)
             manifest = {
                 "embedder": {"name": self.embedder, "stamp": self.model.name, "dim": self.model.dim},
@@ -126,6 +131,10 @@ class _Import:
         publish(self.out, folder, {**manifest, "forgotten": forgotten} if forgotten else manifest)
         self._step("write")
         return report
+
+    def _same_model(self, old: dict[str, Any]) -> bool:
+        """Whether the last import's vectors are this model's too."""
+        return bool(old) and old["embedder"]["stamp"] == self.model.name
 
     def _key(self, needed: bool) -> bytes:
         file = key_file(self.out)
@@ -145,12 +154,16 @@ class _Import:
             record.add(rows, source.name, self.tally)
             done += source.done
             stated.append({"name": source.name, "sha256": source.sha256, "bytes": source.done})
+        self.progress("rows", self.tally.read, self.tally.read)
+        self.progress("read", size, size)
         return stated
 
     def _watched(self, rows: Iterator[Row], source: Source, done: int, size: int) -> Iterator[Row]:
+        """`rows` as they are; tells how many there were ("rows") and how far in the sources' bytes that is ("read")."""
         for at, row in enumerate(rows):
             if at % 1024 == 0:
-                self.progress("read", done + source.done, size)
+                self.progress("rows", self.tally.read, None)
+                self.progress("read", done + source.done, size or None)
             yield row
 
     def _report(self, counts: dict[str, int], kept: int) -> ImportReport:

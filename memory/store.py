@@ -20,7 +20,7 @@ import numpy as np
 from memory.corpus import Array, Corpus, Messages
 from memory.embed import NAMES, Embedder, open_embedder
 from memory.errors import Missing, UnknownName
-from memory.generation import text_hash
+from memory.generation import Known, text_hash
 from memory.message import Message
 from memory.recall import Vectors
 
@@ -114,8 +114,9 @@ class MemoryStore:
         stop = span.start + int(np.searchsorted(arrays["spoken_time"][span], before))
         mine = slice(span.start, stop)
         messages = Messages(self.corpus.sql, arrays["spoken_row"][mine])
-        times, narrow = arrays["spoken_time"][mine], arrays["vectors"][mine]
-        return Past(user, before, messages, times, narrow, self.embed, self._nearest)
+        return Past(
+            user, before, messages, arrays["spoken_time"][mine], arrays["vectors"][mine], self.embed, self._nearest
+        )
 
     async def embed(self, texts: list[str]) -> Vectors:
         """float32 (len(texts), d), unit rows: looked up where the text is in the corpus, else encoded in a thread."""
@@ -131,11 +132,8 @@ class MemoryStore:
         return np.array([found[h] for h in hashes], np.float32).reshape(-1, self.dim)
 
     def _look_up(self, key: bytes) -> Vectors | None:
-        known, rows = self.corpus.arrays["known_hash"], self.corpus.arrays["known_row"]
-        at = int(np.searchsorted(known, np.bytes_(key)))
-        if at < len(known) and known[at] == np.bytes_(key):
-            return np.asarray(self.corpus.arrays["vectors"][rows[at]], np.float32)
-        return self._remembered.get(key)
+        found = Known(*(self.corpus.arrays[name] for name in Known.ARRAYS)).get(key)
+        return self._remembered.get(key) if found is None else found
 
     def _encode(self, texts: list[str]) -> Vectors:
         with self._opening:
