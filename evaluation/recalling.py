@@ -88,7 +88,7 @@ def show_recalled(  # noqa: PLR0913 - one caller: the command
     title = f"{clip(user)} before {_date(moment(before))} by {spec}: {len(found.recalled)} of {found.history} messages"
     show(title, COLUMNS, found.rows(), right=COLUMNS[:2])
     if found.calls:
-        print(f"the model was called {found.calls} times")
+        print(f"calls of the model: {found.calls}")
 
 
 async def _with_model(

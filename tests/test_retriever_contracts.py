@@ -169,6 +169,21 @@ def test_same_input_same_output_whatever_order_it_was_imported_in(stores: Stores
             assert recall(stores.planted, *asked) == recall(stores.planted, *asked) == recall(stores.shuffled, *asked)
 
 
+@pytest.mark.parametrize("spec", policy.names(retrievers))
+def test_reading_changes_nothing(stores: Stores, spec: str) -> None:
+    folder = stores.plain.corpus.path
+
+    def state() -> dict[Path, tuple[int, int]]:
+        return {p: (p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*")}
+
+    before = state()
+    first = recall(stores.plain, spec, "ann", NOW, "chain oil")
+    for user in PEOPLE:
+        recall(stores.plain, spec, user, NOW // 2, "rain")
+    assert recall(stores.plain, spec, "ann", NOW, "chain oil") == first
+    assert state() == before
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_an_empty_history_recalls_nothing(stores: Stores, spec: str) -> None:
     assert recall(stores.planted, spec, "ann", -1, "chain oil") == []

@@ -42,7 +42,7 @@ class Policy:
                 apart, id = min(free)
                 off[id] = apart
         chosen = await gathered(history, (there[id] for id in off), widen=False)
-        alike = np.array([-float(off[m.id]) for m in chosen.messages])
+        alike = np.array([0.0 - off[m.id] for m in chosen.messages])
         return answer(chosen, alike, {"length": alike}, self.k, self.max_tokens)
 
 
