@@ -21,7 +21,7 @@ app = typer.Typer(
 
 STOPPED = 130  # the exit status after Ctrl-C, as shells have it
 WrongUse: type[Any] = typer.BadParameter.__mro__[2]  # the parent of all mistakes in options and arguments
-Sources = Annotated[list[Path], typer.Argument(help="Dumps: .ndjson, .jsonl or .zst, comments and submissions.")]
+Sources = Annotated[list[Path], typer.Argument(help="Dumps, listings, ConvoKit, Parquet; files or folders.")]
 Run = Annotated[Path, typer.Argument(help="A run folder.")]
 BaseURL = Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint, e.g. http://127.0.0.1:8000/v1.")]
 
@@ -37,6 +37,7 @@ def import_(
 ) -> None:
     """Read dumps into a corpus folder: messages, reply trees, vectors."""
     from evaluation.console import Live, show
+    from evaluation.steps import Steps
     from memory.importing import import_corpus
 
     with Live() as live:
@@ -47,7 +48,7 @@ def import_(
             keep_names=keep_names,
             allow_truncated=allow_truncated,
             strict=strict,
-            progress=live,
+            progress=Steps(live),
         )
     show(f"Import into {out}", ["what", "reason", "rows", "examples"], report.rows(), right=["rows"])
     dropped = [(reason, n, where) for what, reason, n, where in report.rows() if what == "dropped"]

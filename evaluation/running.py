@@ -40,13 +40,14 @@ def import_sample(out: Path, embedder: str = "minilm") -> Path:
 
     Its names are pseudonyms already; kept as they are, the corpus has the same data hash on every machine.
     """
+    from evaluation.steps import Steps
     from memory.generation import MANIFEST
     from memory.importing import import_corpus
     from memory.sample import paths
 
     if not (out / MANIFEST).exists():
         with Live() as live:
-            import_corpus(paths(), out, embedder=embedder, keep_names=True, progress=live)
+            import_corpus(paths(), out, embedder=embedder, keep_names=True, progress=Steps(live))
     return out
 
 
