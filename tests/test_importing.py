@@ -1,3 +1,4 @@
+import json
 import shutil
 from pathlib import Path
 
@@ -200,6 +201,59 @@ def test_an_import_of_nothing_makes_an_empty_corpus_and_says_why(tmp_path: Path,
 def test_strict_makes_a_problem_of_anything_dropped(tmp_path: Path) -> None:
     assert imported(tmp_path, *SOME, b"garbage").ok
     assert imported(tmp_path, *SOME, b"garbage", strict=True).problems == ["strict: 1 rows were repaired or dropped"]
+
+
+def test_strict_makes_a_problem_of_anything_repaired(tmp_path: Path) -> None:
+    rows = (*SOME, comment("x", "a", "t1_lost", time=9))
+    assert imported(tmp_path, *rows).ok
+    assert imported(tmp_path, *rows, strict=True).problems == ["strict: 1 rows were repaired or dropped"]
+
+
+def test_a_profile_page_is_called_by_a_pseudonym_like_its_owner(tmp_path: Path) -> None:
+    rows = (post("a", author="Ann_B", subreddit="u_Ann_B"), post("b", author="bob", subreddit="u_nobody_here", time=1))
+    imported(tmp_path, *rows, keep_names=False)
+    imported(tmp_path, *rows, keep_names=False)
+    corpus = Corpus.open(tmp_path / "corpus")
+    first, second = corpus.message("t3_a"), corpus.message("t3_b")
+    assert first.place == f"u_{first.author}"
+    assert second.place.startswith("u_u_") and len(second.place) == len(first.place)
+    held_bytes = b"".join(f.read_bytes() for f in (tmp_path / "corpus").rglob("*") if f.is_file()).lower()
+    assert b"ann_b" not in held_bytes and b"nobody_here" not in held_bytes
+
+
+def test_every_awkward_line_in_one_file_is_loaded_or_counted_by_its_line(tmp_path: Path) -> None:
+    good = [json.dumps(comment(f"g{n}", "a", time=n)).encode() for n in range(8)]
+    rows = (
+        b"\xef\xbb\xbf" + json.dumps(post("a")).encode() + b"\r",
+        b"\0" * 4096 + good[0],
+        good[1].replace(b"words", b"wor\xffds"),
+        good[2] + good[3],
+        good[4].replace(b"words", b"\\ud83d"),
+        good[5].replace(b"words", "\u2028\u0085".encode()),
+        good[6][:40],
+        b"",
+        good[7],
+    )
+    report = imported(tmp_path, *rows)
+    assert (report.read, report.kept) == (9, 8)
+    assert {(what, reason): where for what, reason, _, where in report.changes} == {
+        ("dropped", "no row on the line (blank or NUL bytes)"): "dump.ndjson:8",
+        ("dropped", "not JSON"): "dump.ndjson:7",
+        ("repaired", "NUL bytes around the row removed"): "dump.ndjson:2",
+        ("repaired", "byte order mark removed"): "dump.ndjson:1",
+        ("repaired", "half of a surrogate pair replaced"): "dump.ndjson:5",
+        ("repaired", "invalid UTF-8 replaced"): "dump.ndjson:3",
+        ("repaired", "several objects on one line"): "dump.ndjson:4",
+    }
+    assert Corpus.open(tmp_path / "corpus").message("t1_g5").text == "\u2028\u0085 of g5"
+
+
+def test_a_json_document_that_breaks_off_is_not_ok_unless_allowed(tmp_path: Path) -> None:
+    made = json.dumps([{"title": str(n), "content": "x", "timestamp": START + n, "comments": []} for n in range(9)])
+    cut = write(tmp_path / "cut.json", made.encode()[:-50])
+    report = bag(cut, out=tmp_path / "c")
+    assert not report.ok and "ends in the middle of its JSON" in report.problems[0] and report.kept == 8
+    assert bag(cut, out=tmp_path / "c", allow_truncated=True).ok
 
 
 def test_a_cut_archive_keeps_its_whole_rows_and_is_not_ok_unless_allowed(tmp_path: Path) -> None:

@@ -92,6 +92,13 @@ def test_a_reply_chain_of_a_hundred_is_read(tmp_path: Path) -> None:
     assert len(rows) == 121 and rows[-1].parent == rows[-2].id
 
 
+def test_a_post_nested_deeper_than_json_can_be_read_is_counted_and_the_next_one_comes(tmp_path: Path) -> None:
+    deep = b'{"title": "x", "timestamp": 1600000000, "comments": [' + b'{"replies": [' * 30_000 + b"]}" * 30_000 + b"]}"
+    tally, file = Tally(), write(tmp_path / "a", b"[" + deep + b",\n" + json.dumps(POST).encode() + b"]")
+    assert len(list(personaconv.read(Source(file), tally))) == 4
+    assert tally.counts == {("dropped", "not JSON"): 1} and not tally.problems
+
+
 @pytest.mark.parametrize("head", [b'{"id": "x", "body": "[{"}\n', b'[{"kind": "Listing"}]', b"[1]", b'{"a": 1}'])
 def test_other_formats_are_left_to_others(head: bytes) -> None:
     assert not personaconv.recognises(head)
