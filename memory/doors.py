@@ -49,7 +49,8 @@ class CorpusDoors:
         here = {"others": self.store, "truth": self.store, "ask": self.ask}
         for need in needs(policy):
             if here.get(need) is None:
-                raise Missing(f"the policy {policy!r} needs {_LACKS.get(need, repr(need))}")
+                name = type(policy).__module__.rpartition(".")[2]
+                raise Missing(f"the policy {name} needs {_LACKS.get(need, repr(need))}")
 
     async def recall(self, policy: Any, history: History, query: str, outside: str = "") -> list[Recalled]:
         self.check(policy)

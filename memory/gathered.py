@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from memory.message import Message, order
+from memory.ranking import read
 from memory.recall import History, Vectors
+from memory.store import Past
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,11 @@ class Gathered:
         return await self.known(texts)
 
 
-def part(history: History, at: list[int]) -> Gathered:
+def part(history: History, at: list[int]) -> History:
     """The messages of `history` at these ascending positions."""
-    messages = [history.messages[i] for i in at]
+    messages = read(history, at)
+    if isinstance(history, Past):
+        return history.part(messages, at)
     return Gathered(history.user, history.before, messages, history.vectors[at], history.embed)
 
 

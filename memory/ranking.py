@@ -102,13 +102,13 @@ def top(history: History, scores: Array, k: int) -> list[tuple[int, Message]]:
         at = above + _newest(history, level, k - len(above))
     else:
         at = list(range(len(scores)))
-    found = list(zip(at, _read(history, at), strict=True))
+    found = list(zip(at, read(history, at), strict=True))
     found.sort(key=lambda f: (-scores[f[0]], -f[1].time, f[1].id))
     return found[:k]
 
 
-def _read(history: History, at: list[int]) -> Sequence[Message]:
-    """The messages at `at`; where they are many and close together, what is between is read too, in one go."""
+def read(history: History, at: Sequence[int]) -> Sequence[Message]:
+    """The messages at these positions; many that are close together are read in one go, with those between."""
     if len(at) > _FEW and max(at) - min(at) < 4 * len(at):
         first = min(at)
         between = history.messages[first : max(at) + 1]

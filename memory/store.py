@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,10 @@ class Past:
 
     async def embed(self, texts: list[str]) -> Vectors:
         return await self._embed(texts)
+
+    def part(self, messages: Sequence[Message], at: list[int]) -> Past:
+        """Only these `messages`, which stand at the ascending positions `at`."""
+        return replace(self, messages=messages, times=self.times[at], _narrow=self._narrow[at])
 
     def native(self, query: Vectors, k: int) -> list[tuple[str, float]]:
         """The k nearest by Chroma's own filtered query: (id, cosine), nearest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -9,6 +10,7 @@ from typing import Protocol
 
 from memory.doors import CorpusDoors, Doors
 from memory.errors import BadInput
+from memory.gathered import part
 from memory.message import Thread
 from memory.recall import History, Recalled, Retriever
 from simulator.llm import LLM, Completion, ModelError, Request
@@ -51,13 +53,14 @@ class Cast:
     show_card: bool = True
     keep_prompts: bool = False
     doors: Doors = field(default_factory=CorpusDoors)  # closed: for retrievers that need a History alone
-    cards: dict[tuple[str, int], str] = field(default_factory=dict)
+    cards: dict[tuple[str, int, str], str] = field(default_factory=dict)
 
-    def card(self, history: History) -> str:
-        """The persona card, made once for each length of a person's past: the corpus does not change during a run."""
+    def card(self, history: History, without: str = "") -> str:
+        """The persona card, made once for each length of a person's past (`without` a thread): the corpus does not
+        change during a run."""
         if not self.show_card:
             return ""
-        known = history.user, len(history)
+        known = history.user, len(history), without
         if known not in self.cards:
             self.cards[known] = card(history)
         return self.cards[known]
@@ -76,7 +79,8 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
     if all(key in cast.log.done for key in keys):
         return [cast.log.done[key] for key in keys]
     visible = thread.before(slot.time, answering=slot.parent)
-    history = cast.past.history(slot.author, before=slot.time)
+    past = cast.past.history(slot.author, before=slot.time)
+    history = elsewhere(past, visible) if cast.mode == "rollout" else past
     query = visible[slot.parent].words
     try:
         recalled = await cast.doors.recall(cast.retriever, history, query, outside=slot.thread)
@@ -85,7 +89,7 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
             raise
         return _logged([_unremembered(slot, ask, cast, repeat, error) for ask in cast.asks], cast)
     _guard(recalled, slot)
-    shared = scene(slot, visible, recalled, cast.card(history), cast.budget)
+    shared = scene(slot, visible, recalled, cast.card(history, "" if history is past else slot.thread), cast.budget)
     distance = 1 + sum(m.origin == "simulated" for m in visible.path(slot.parent))
     template = _blank(slot, cast, repeat, shared, len(history), distance)
     turns: list[Turn] = []
@@ -98,6 +102,15 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
             cast.log.append(turn)
         turns.append(turn)
     return turns
+
+
+def elsewhere(history: History, thread: Thread) -> History:
+    """`history` without what the person really wrote in `thread`: in a rollout it was never said."""
+    since = bisect_left(history.messages, thread.messages[0].time, key=lambda m: m.time)
+    late = history.messages[since:]
+    if all(m.thread != thread.id for m in late):
+        return history
+    return part(history, [*range(since), *(since + i for i, m in enumerate(late) if m.thread != thread.id)])
 
 
 def turn_seed(seed: int, slot: Slot, ask: str, repeat: int) -> int:

@@ -145,7 +145,7 @@ def test_a_stopped_run_goes_on_without_repeating_a_finished_call(
         _, said = process.communicate(timeout=30)
         took = time.monotonic() - start
     if stop == signal.SIGINT:
-        assert (process.returncode, took < 10) == (130, True)  # 0.5 s on an idle machine; a stalled call would be waited for
+        assert (process.returncode, took < 10) == (130, True)  # 0.5 s if idle; a stalled call would be waited for
         assert said == "stopped; all that was finished is kept: the same command goes on from here\n"
     else:
         assert process.returncode == -signal.SIGKILL

@@ -16,7 +16,7 @@ from memory.gathered import part
 from memory.message import Message
 from memory.others import CorpusOthers
 from memory.recall import History, Recalled
-from memory.store import MemoryStore
+from memory.store import MemoryStore, Past
 
 OTHERS = [name for name in policy.names(retrievers) if "others" in needs(policy.load(retrievers, name))]
 
@@ -161,7 +161,7 @@ def test_oracle_takes_what_is_most_like_the_truth_and_says_when_there_is_none(st
 
 
 def test_a_policy_that_needs_what_is_not_there_is_refused_with_a_sentence(store: MemoryStore) -> None:
-    with pytest.raises(Missing, match="needs a model; name one with --model"):
+    with pytest.raises(Missing, match="the policy hyde needs a model; name one with --model"):
         CorpusDoors(store).check(policy.load(retrievers, "hyde"))
     with pytest.raises(Missing, match="needs other people's messages"):
         CorpusDoors().check(policy.load(retrievers, "neighbour"))
@@ -182,3 +182,12 @@ def test_a_policy_is_handed_what_it_names_and_nothing_else(store: MemoryStore) -
 def test_the_truth_is_found_whatever_part_of_a_past_is_asked(store: MemoryStore) -> None:
     history = store.history("bob", before=START + 71)
     assert truth(store, part(history, [0]), "which chain?") == "bob in z"
+
+
+def test_a_part_of_a_past_keeps_its_times_and_vectors(store: MemoryStore) -> None:
+    whole = store.history("cy", before=START + 100)
+    some = part(whole, [0, *range(3, 15)])
+    assert isinstance(some, Past) and len(some) == 13
+    assert list(some.messages) == [whole.messages[0], *whole.messages[3:15]]
+    assert some.times.tolist() == [m.time for m in some.messages]
+    assert (some.vectors == whole.vectors[[0, *range(3, 15)]]).all()

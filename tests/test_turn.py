@@ -16,7 +16,7 @@ from memory.recall import History, Recalled
 from simulator.llm import LLM, ModelError
 from simulator.records import Ask, Slot, Turn
 from simulator.testing import Echo, Scripted, Shelf, completion
-from simulator.turn import Cast, take_turn, turn_seed
+from simulator.turn import Cast, elsewhere, take_turn, turn_seed
 from tests.threads import THREADS, message
 
 REPLY = Ask("reply", "Write the next message of {author}.", 50, 0.7)
@@ -190,3 +190,26 @@ def test_what_is_quoted_in_a_memory_is_not_shown_as_the_persons_words() -> None:
     assert reply.completion is not None
     assert "SECRET" not in reply.completion.text and "> mine" in reply.completion.text
     assert len(reply.recalled) == 1
+
+
+def test_a_rollout_remembers_nothing_that_was_really_said_in_its_thread() -> None:
+    late = replace(SLOT, id="new", time=4900)  # cat really wrote t4m3 at 4003
+
+    def remembered(mode: str) -> tuple[set[str], int]:
+        [reply] = turns(Echo(), REPLY, slot=late, mode=mode)
+        return {item.thread for item in reply.recalled}, reply.history
+
+    assert "t4" in remembered("replay")[0]
+    assert "t4" not in remembered("rollout")[0]
+    assert remembered("rollout")[1] < remembered("replay")[1]
+
+
+def test_cards_of_two_threads_are_not_mixed_up() -> None:
+    own = [message(f"x{n}", "x", None, "cat", n, "short words") for n in range(3)]
+    there = [message(f"y{n}", "y", None, "cat", n + 5, "many many many many many more words") for n in range(3)]
+    past = Shelf((Thread.of("x", own), Thread.of("y", there))).history("cat", before=100)
+    asked = cast(Echo(), REPLY)
+    first = asked.card(elsewhere(past, Thread.of("x", own)), "x")
+    second = asked.card(elsewhere(past, Thread.of("y", there)), "y")
+    assert "7 words" in first and "2 words" in second
+    assert asked.card(past) != first

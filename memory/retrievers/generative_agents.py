@@ -62,12 +62,13 @@ class Policy:
         if not len(history):
             return []
         rated = np.zeros(len(history)) if ask is None else await _rated(history, ask)
+        near = await scoring.cosine(history, query)
         parts = {
             "recency": self.recency * scoring.min_max(self._recency(history)),
             "importance": self.importance * scoring.min_max(rated),
-            "relevance": self.relevance * scoring.min_max(await scoring.cosine(history, query)),
+            "relevance": self.relevance * scoring.min_max(near),
         }
-        return answer(history, np.round(sum(parts.values()), 9), parts, self.k, self.max_tokens)
+        return answer(history, np.round(sum(parts.values()), 9), parts | {"dense": near}, self.k, self.max_tokens)
 
     def _recency(self, history: History) -> Array:
         if self.form == "inverted":
