@@ -188,7 +188,7 @@ def growth(folder: Path, most: int) -> None:
         each = 1e6 * (time.perf_counter() - began) / part
         print(f"growth: the last {part:,} of {held:,} messages, {each:.1f} us each", flush=True)
     record.close()
-    for size in (2_000, 8_000, 32_000):
+    for size in (2_000, 4_000, 8_000, 16_000):
         out = folder / f"small-{size}"
         dump(folder / "large.zst", rows(size, 1000), wide=False)
         dump(folder / "small.zst", rows(20, 1000, first=size), wide=False)

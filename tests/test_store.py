@@ -104,6 +104,18 @@ def test_chromas_own_filtered_query_finds_the_same_top_k(store: MemoryStore, bef
     assert [native[i].message.id for i in clear[:-1]] == [exact[i].message.id for i in clear[:-1]]
 
 
+@pytest.mark.parametrize("spec", policy.names(retrievers))
+def test_every_nearness_that_a_policy_tells_is_the_one_that_chroma_measures(store: MemoryStore, spec: str) -> None:
+    made, query = policy.load(retrievers, spec), "oil for chain number 9"
+    if getattr(made, "needs", ()):
+        return
+    history = past(store)
+    measured = dict(history.native(asyncio.run(history.embed([query]))[0], 100))
+    told = {r.message.id: r.terms["dense"] for r in asyncio.run(made(history, query)) if "dense" in r.terms}
+    assert told == {id: pytest.approx(measured[id], abs=1e-3) for id in told}
+    assert told or spec not in ("dense", "mmr", "hybrid_rrf", "decay_half_life")
+
+
 def test_chroma_finds_only_the_persons_own_earlier_messages(store: MemoryStore) -> None:
     history = past(store, before=9)
     found = history.native(history.vectors[0], 100)
