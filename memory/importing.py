@@ -4,7 +4,7 @@ Nobody sees half an import: it writes a new generation of the folder and switche
 vectors, is kept in Chroma as it is made, so a second run goes on where the first was stopped.
 
 Sources are streamed: reading takes 100 MB, however long they are, and for a dump the window it was packed with (up to
-2 GB). Chroma's index of the vectors is in memory while they are written: about 2 kB a message.
+2 GB). Chroma's index of the vectors is in memory while they are written: about 3 kB a message.
 """
 
 from __future__ import annotations
