@@ -62,7 +62,7 @@ def write_report(
     page = environment.get_template("report.html").render(
         css=Markup(css),  # our own file
         css_hash=b64encode(sha256(css.encode()).digest()).decode(),
-        run=manifest.get("name") or run.name,
+        run=manifest.get("name") or manifest.get("run") or run.name,
         modes=_modes(cells),
         many_runs=len({c.run for c in cells}) > 1,
         people=len({r.user for r in scored}),
