@@ -83,7 +83,7 @@ def transcripts(run: Path, corpus: Path | None = None, thread: str | None = None
 
 
 def _transcripts(turns: Sequence[Turn], store: MemoryStore) -> str:
-    threads = dict.fromkeys(turn.slot.thread for turn in turns)
-    return "\n\n".join(
-        transcript(store.corpus.thread(id), [turn for turn in turns if turn.slot.thread == id]) for id in threads
-    )
+    threads: dict[str, list[Turn]] = {}
+    for turn in turns:
+        threads.setdefault(turn.slot.thread, []).append(turn)
+    return "\n\n".join(transcript(store.corpus.thread(id), own) for id, own in threads.items())

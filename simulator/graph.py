@@ -22,7 +22,7 @@ from langgraph.types import Command, Send
 from memory.message import Thread
 from simulator.records import Slot, Turn
 from simulator.schedulers.skeleton import Plan
-from simulator.turn import Cast, take_turn, unanswerable
+from simulator.turn import Cast, logged, take_turn, unanswerable
 
 CHECKPOINTS = "checkpoints.sqlite"
 
@@ -78,12 +78,8 @@ class Stage:
             return await take_turn(slot, self.thread, self.cast, judged, self.repeat)
 
     def _skip(self, slot: Slot) -> list[Turn]:
-        log = self.cast.log
-        for ask in self.cast.asks:
-            turn = unanswerable(slot, ask, self.cast, self.repeat, "the message it answers was never written")
-            if turn.key not in log.done:
-                log.append(turn)
-        return [log.done[slot.thread, slot.id, ask.name, self.repeat] for ask in self.cast.asks]
+        reason = "the message it answers was never written"
+        return logged([unanswerable(slot, ask, self.cast, self.repeat, reason) for ask in self.cast.asks], self.cast)
 
 
 def schedule(state: State, runtime: Runtime[Stage]) -> Command[Literal["speak", "__end__"]]:

@@ -34,6 +34,12 @@ class ModelError(PersonaconvError):
         self.attempts = 1
 
 
+def first_line(error: Exception) -> str:
+    """What foreign code's exception says: at most 200 characters of its first line, its class where it is silent."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """All that decides an answer besides the model itself, so that it can serve as the key of a recorded call.

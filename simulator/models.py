@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from memory.errors import BadInput, Missing, UnknownName
-from simulator.llm import LLM, Completion, Failure, ModelError, Request
+from simulator.llm import LLM, Completion, Failure, ModelError, Request, first_line
 from simulator.openai_chat import FATAL, OpenAIChat, retry_after
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class LangChainChat:
         except Exception as error:  # noqa: BLE001 - each provider reports a missing key with a class of its own
             if "Unsupported provider" in str(error):
                 raise UnknownName("model provider", provider, _providers(error)) from None
-            said = _first_line(error)
+            said = first_line(error)
             raise Missing(f"cannot open {self.name}: {said}; set the provider's key in the environment") from None
         return built
 
@@ -134,7 +134,7 @@ def _classed(error: Exception, name: str) -> ModelError:
     from langchain_core import exceptions as known
 
     status = getattr(error, "status_code", None)
-    said = _first_line(error)
+    said = first_line(error)
     kind: Failure
     if status == 429 or isinstance(error, known.ModelRateLimitError):
         return ModelError("limit", f"{name} asks to wait: {said}", wait=retry_after(error))
@@ -148,11 +148,6 @@ def _classed(error: Exception, name: str) -> ModelError:
     else:
         kind = "transport"
     return ModelError(kind, f"{name}: {type(error).__name__}: {said}", wait=retry_after(error))
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else type(error).__name__
 
 
 def _providers(error: Exception) -> list[str]:

@@ -14,7 +14,7 @@ import msgspec
 
 from memory.errors import Missing
 from simulator import embedded
-from simulator.llm import Completion, Failure, ModelError, Request
+from simulator.llm import Completion, Failure, ModelError, Request, first_line
 
 if TYPE_CHECKING:
     import openai
@@ -114,9 +114,9 @@ class OpenAIChat:
         except openai.APITimeoutError as error:
             raise ModelError("transport", f"{self.name}: no answer in time") from error
         except openai.APIError as error:
-            raise ModelError("transport", f"{self.name}: {_first_line(error)}") from error
+            raise ModelError("transport", f"{self.name}: {first_line(error)}") from error
         except ValueError as error:  # a body that says it is JSON and is not
-            raise ModelError("transport", f"{self.name}: the answer is not JSON ({_first_line(error)})") from error
+            raise ModelError("transport", f"{self.name}: the answer is not JSON ({first_line(error)})") from error
         return self._read(answer, time.perf_counter() - start)
 
     def _body(self, request: Request) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class OpenAIChat:
         return body
 
     def _refused(self, error: openai.APIStatusError) -> ModelError:
-        status, said, wait = error.status_code, _first_line(error), retry_after(error)
+        status, said, wait = error.status_code, first_line(error), retry_after(error)
         if status == 429:
             return ModelError("limit", f"{self.name} asks to wait: {said}", wait=wait)
         if status in FATAL:
@@ -150,7 +150,7 @@ class OpenAIChat:
             choice = answer.choices[0]
         except (msgspec.ValidationError, IndexError) as error:
             shape = "the answer is no chat completion"
-            raise ModelError("transport", f"{self.name}: {shape} ({_first_line(error)})") from None
+            raise ModelError("transport", f"{self.name}: {shape} ({first_line(error)})") from None
         finish = choice.finish_reason or "stop"
         if finish == "content_filter" or choice.message.refusal:
             raise ModelError("content_filter", f"{self.name} withheld the answer")
@@ -183,8 +183,3 @@ def retry_after(error: Exception) -> float | None:
         return max(0.0, float(headers["retry-after"]))
     except (KeyError, ValueError):
         return None
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else type(error).__name__

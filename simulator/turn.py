@@ -87,7 +87,7 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
     except ModelError as error:
         if error.fatal:
             raise
-        return _logged([_unremembered(slot, ask, cast, repeat, error) for ask in cast.asks], cast)
+        return logged([_unremembered(slot, ask, cast, repeat, error) for ask in cast.asks], cast)
     _guard(recalled, slot)
     shared = scene(slot, visible, recalled, cast.card(history, "" if history is past else slot.thread), cast.budget)
     distance = 1 + sum(m.origin == "simulated" for m in visible.path(slot.parent))
@@ -130,7 +130,7 @@ def _unremembered(slot: Slot, ask: Ask, cast: Cast, repeat: int, error: ModelErr
     return replace(blank, failure=error.kind, reason=reason, attempts=error.attempts)
 
 
-def _logged(turns: list[Turn], cast: Cast) -> list[Turn]:
+def logged(turns: list[Turn], cast: Cast) -> list[Turn]:
     """What the log has under the keys of `turns`, which are appended where it has nothing."""
     for turn in turns:
         if turn.key not in cast.log.done:
