@@ -174,10 +174,10 @@ def test_two_people_whose_pseudonyms_would_be_the_same_get_different_ones(tmp_pa
     from memory.record import Record
 
     record = Record(tmp_path / "m.sqlite", b"k" * 32)
-    first = record._person("ann")
+    first = record.names.person("ann")
     record.sql.execute("update authors set identity = ?", (b"somebody else",))
     record._known.clear()
-    second = record._person("ann")
+    second = record.names.person("ann")
     assert second.startswith(first) and len(second) == len(first) + 1
     assert record.known("ANN") == second
 
