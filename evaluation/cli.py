@@ -117,6 +117,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     keep_prompts: Annotated[bool, typer.Option(help="Store whole prompts in the log.")] = False,
     concurrency: Annotated[int, typer.Option(help="Turns in flight; 1 suits the embedded model.")] = 1,
     timeout: Annotated[float, typer.Option(help="Seconds for one attempt of a call.")] = 120.0,
+    shard: Annotated[str, typer.Option(help="This process's share of the threads, e.g. 2/4.")] = "1/1",
 ) -> None:
     """Play threads with persona agents and probe every turn."""
     from evaluation.running import play
@@ -125,7 +126,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     wanted: dict[str, Any] = {
         "mode": mode, "model": model, "base_url": base_url, "retriever": retriever, "card": card,
         "threads": tuple(thread) if thread else threads, "cut": cut, "max_turns": max_turns, "repeats": repeats,
-        "seed": seed, "keep_prompts": keep_prompts, "concurrency": concurrency, "timeout": timeout,
+        "seed": seed, "keep_prompts": keep_prompts, "concurrency": concurrency, "timeout": timeout, "shard": shard,
     }  # fmt: skip
     progress, usage = play(RunSpec.of(wanted), corpus, out, probe)
     made = progress.calls_done - progress.found

@@ -28,10 +28,7 @@ def held(folder: Path, command: str) -> Iterator[None]:
     except (FileExistsError, NotADirectoryError):
         raise BadInput(f"{folder} is a file, or lies under one; name a folder") from None
     with (folder / FILE).open("a+", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Busy(f"{folder} is in use by {_holder(folder)}; wait until it ends, or stop it") from None
+        _lock(file.fileno(), folder)
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
         file.truncate(0)
         file.write(json.dumps({"command": command, "pid": os.getpid(), "since": since}))
@@ -40,6 +37,23 @@ def held(folder: Path, command: str) -> Iterator[None]:
             yield
         finally:
             file.truncate(0)
+
+
+def free(folder: Path) -> None:
+    """Raises Busy where somebody holds `folder`; whoever asks does not hold it, and makes nothing."""
+    try:
+        file = (folder / FILE).open("r+", encoding="utf-8")
+    except FileNotFoundError:
+        return
+    with file:
+        _lock(file.fileno(), folder)
+
+
+def _lock(fd: int, folder: Path) -> None:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Busy(f"{folder} is in use by {_holder(folder)}; wait until it ends, or stop it") from None
 
 
 def _holder(folder: Path) -> str:

@@ -21,9 +21,10 @@ from memory.errors import BadInput, clip
 from memory.store import MemoryStore
 from simulator import prompt, runlog
 from simulator.records import Ask, Mode
+from simulator.shard import Shard
 
 VERSIONS = ("personaconv", "langgraph", "langchain-core", "openai", "chromadb", "tiktoken", "xllamacpp", "numpy")
-SPEED_ONLY = ("concurrency", "timeout", "attempts")
+SPEED_ONLY = ("concurrency", "timeout", "attempts", "shard")
 
 
 class RunSpec(BaseModel):
@@ -48,6 +49,16 @@ class RunSpec(BaseModel):
     concurrency: int = Field(default=1, ge=1)
     timeout: float = Field(default=120.0, gt=0)
     attempts: int = Field(default=4, ge=1)
+    shard: str = "1/1"
+
+    @field_validator("shard")
+    @classmethod
+    def _share(cls, shard: str) -> str:
+        try:
+            Shard.of(shard)
+        except BadInput as error:
+            raise ValueError(str(error)) from None
+        return shard
 
     @field_validator("threads")
     @classmethod
@@ -95,11 +106,14 @@ def manifest(
     }
 
 
-def agree(folder: Path, wanted: dict[str, Any]) -> None:
-    """Writes the manifest of a new run; raises BadInput with the differences where an older one decides otherwise."""
+def agree(folder: Path, wanted: dict[str, Any], place: Path) -> None:
+    """Writes the manifest of a new run, by way of `place`, which this process holds.
+
+    Raises:
+        BadInput: an older one decides otherwise; lists the differences.
+    """
     if not (folder / runlog.MANIFEST).exists():
-        runlog.write_manifest(folder, wanted)
-        return
+        runlog.write_manifest(folder, wanted, place)
     found = runlog.manifest(folder)
     changed = _differences(found.get("decides", {}), wanted["decides"])
     if changed:

@@ -12,7 +12,6 @@ from memory import policy
 from memory.asking import Remembering
 from memory.doors import CorpusDoors
 from memory.errors import PersonaconvError
-from memory.lock import held
 from memory.store import MemoryStore
 from simulator.casting import choose, named
 from simulator.llm import LLM, asking
@@ -21,8 +20,10 @@ from simulator.prompt import Budget
 from simulator.records import Ask, Turn
 from simulator.runlog import RunLog
 from simulator.schedulers.skeleton import Policy as Skeleton
+from simulator.shard import Shard, playing
 from simulator.turn import Cast
 
+Job = tuple[str, int]  # thread, repeat
 Watch = Callable[["Progress", Turn | None], None]
 
 
@@ -65,12 +66,16 @@ async def simulate(
         progress.memory_calls = model.calls
         watch(progress, turn)
 
-    with held(folder, "simulate"):
+    shard = Shard.of(spec.shard)
+    jobs = shard.share([(id, repeat) for id in ids for repeat in range(spec.repeats)])
+    with playing(folder, shard, "simulate") as place:
         wanted = manifest(spec, asks, store, ids, llm.name, folder)
-        agree(folder, wanted)
-        log = RunLog(folder, seen)
-        progress.found = progress.calls_done = len(log.done)
-        progress.failed = sum(turn.failure is not None for turn in log.done.values())
+        agree(folder, wanted, place)
+        log = RunLog(folder, seen, place)
+        mine = set(jobs)
+        found = [turn for turn in log.done.values() if (turn.slot.thread, turn.repeat) in mine]
+        progress.found = progress.calls_done = len(found)
+        progress.failed = sum(turn.failure is not None for turn in found)
         try:
             cast = Cast(
                 run=wanted["run"],
@@ -87,7 +92,7 @@ async def simulate(
                 keep_prompts=spec.keep_prompts,
                 doors=doors,
             )
-            await _play(spec, store, cast, ids, folder, progress, watch)
+            await _play(spec, store, cast, jobs, place, progress, watch)
         finally:
             log.close()
     return progress
@@ -100,21 +105,21 @@ def _threads(spec: RunSpec, store: MemoryStore) -> list[str]:
 
 
 async def _play(  # noqa: PLR0913 - one caller; the parts of one run
-    spec: RunSpec, store: MemoryStore, cast: Cast, ids: list[str], folder: Path, progress: Progress, watch: Watch
+    spec: RunSpec, store: MemoryStore, cast: Cast, jobs: list[Job], place: Path, progress: Progress, watch: Watch
 ) -> None:
     from simulator.graph import Stage, open_threads
 
     skeleton = Skeleton(cut=spec.cut, max_turns=spec.max_turns)
     people = store.corpus.people()
+    ids = dict.fromkeys(id for id, _ in jobs)
     plans = {id: skeleton.plan(store.corpus.thread(id), spec.mode, people) for id in ids}
-    jobs = [(id, repeat) for id in ids for repeat in range(spec.repeats)]
     progress.threads = len(jobs)
     progress.calls = sum(plans[id].slots for id, _ in jobs) * len(cast.asks)
     progress.left_out = sum(plan.left_out for plan in plans.values())
     gate = asyncio.Semaphore(spec.concurrency)
     queue = iter(jobs)
 
-    async with open_threads(folder) as threads:
+    async with open_threads(place) as threads:
 
         async def worker() -> None:
             for id, repeat in queue:

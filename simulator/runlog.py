@@ -1,8 +1,9 @@
 """The run log: one appended JSON line for every finished model call. It is the record; all else can be made from it.
 
 A run folder holds `run.json` (the manifest: what decides the answers, and where they came from), `log.ndjson`,
-`checkpoints.sqlite` and whatever evaluation adds. A line is written whole before its turn counts as done, so a killed
-run loses at most the call that was in flight; a half line at the end is cut off at the next opening.
+`checkpoints.sqlite` and whatever evaluation adds; a run in shards has the log of each in a folder of its own. A line is
+written whole before its turn counts as done, so a killed run loses at most the calls that were in flight; a half line
+at the end is cut off at the next opening.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import msgspec
 
 from memory.errors import BadInput, Missing
 from simulator.records import Turn
+from simulator.shard import places
 
 MANIFEST = "run.json"
 LOG = "log.ndjson"
@@ -44,17 +47,24 @@ def manifest(run: Path) -> dict[str, Any]:
     return found
 
 
-def write_manifest(run: Path, content: dict[str, Any]) -> None:
-    """Replaces run.json as a whole, or not at all."""
-    run.mkdir(parents=True, exist_ok=True)
-    draft = run / f"{MANIFEST}.new"
-    draft.write_text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
-    draft.replace(run / MANIFEST)
+def write_manifest(run: Path, content: dict[str, Any], place: Path) -> None:
+    """Writes run.json whole, from a draft in `place`, which nobody else writes in; does nothing where it is there."""
+    draft = place / f"{MANIFEST}.new"
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    with suppress(FileExistsError):
+        os.link(draft, run / MANIFEST)  # unlike a rename, it leaves what another shard has just written
+    draft.unlink()
 
 
 def turns(run: Path) -> list[Turn]:
-    """All whole lines of the log; [] where nothing has finished yet."""
-    file = run / LOG
+    """All whole lines of the log, in the order in which they finished, shard by shard; [] where there are none yet."""
+    return [turn for place in places(run) for turn in _turns(place / LOG)]
+
+
+def _turns(file: Path) -> list[Turn]:
     if not file.exists():
         return []
     lines = file.read_bytes().split(b"\n")
@@ -81,11 +91,12 @@ def canonical(content: Any) -> bytes:
 
 
 class RunLog:
-    """The log open for appending. `done` maps the key of each finished call to its turn."""
+    """The log open for appending, in `place` (default: the run folder). `done` maps the key of each finished call of
+    the whole run to its turn."""
 
-    def __init__(self, run: Path, seen: Callable[[Turn], None] = lambda turn: None) -> None:
-        run.mkdir(parents=True, exist_ok=True)
-        self.file = run / LOG
+    def __init__(self, run: Path, seen: Callable[[Turn], None] = lambda turn: None, place: Path | None = None) -> None:
+        self.file = (place or run) / LOG
+        self.file.parent.mkdir(parents=True, exist_ok=True)
         self.done: dict[Key, Turn] = {turn.key: turn for turn in turns(run)}
         self._fd = os.open(self.file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         self._seen = seen

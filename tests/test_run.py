@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ from simulator.llm import LLM, Completion, ModelError, Request
 from simulator.manifest import RunSpec
 from simulator.records import Turn
 from simulator.run import Progress, simulate
+from simulator.shard import Shard, playing
 from simulator.testing import Echo, Faulty, Scripted
 from tests.club import rows
 from tests.dumps import imported
@@ -61,13 +63,57 @@ class Uneven:
 
 
 @pytest.mark.parametrize("mode", ["rollout", "replay"])
-def test_one_turn_at_a_time_and_eight_give_the_same_log(store: MemoryStore, tmp_path: Path, mode: str) -> None:
+def test_one_turn_at_a_time_8_and_64_give_the_same_log(store: MemoryStore, tmp_path: Path, mode: str) -> None:
     logs = {}
-    for n in (1, 8):
+    for n in (1, 8, 64):
         play(store, tmp_path / f"{n}", Uneven(), ("sentiment", "impact"), threads=4, mode=mode, concurrency=n)
         logs[n] = (tmp_path / f"{n}" / "log.ndjson").read_bytes().splitlines()
     assert len(logs[1]) == 4 * 7 * 3
-    assert logs[1] != logs[8] and sorted(logs[1]) == sorted(logs[8])
+    assert logs[1] != logs[8] and sorted(logs[1]) == sorted(logs[8]) == sorted(logs[64])
+
+
+def test_any_number_of_processes_give_the_same_log(store: MemoryStore, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"threads": 4, "repeats": 2, "concurrency": 64, "probes": ("sentiment",)}
+    play(store, tmp_path / "whole", Uneven(), **settings)
+    for i in (3, 1, 2):
+        progress, _ = play(store, tmp_path / "shards", Uneven(), **settings, shard=f"{i}/3")
+        assert progress.calls_done == progress.calls == (3, 3, 2)[i - 1] * 7 * 2
+    whole = (tmp_path / "whole" / "log.ndjson").read_bytes().splitlines()
+    shards = [line for file in (tmp_path / "shards").glob("*/log.ndjson") for line in file.read_bytes().splitlines()]
+    assert sorted(shards) == sorted(whole) and len(whole) == 8 * 7 * 2
+    assert not (tmp_path / "shards" / "log.ndjson").exists()
+
+
+def test_a_run_goes_on_in_another_number_of_processes(store: MemoryStore, tmp_path: Path) -> None:
+    play(store, tmp_path / "whole", Echo(), threads=4)
+    play(store, tmp_path / "run", Echo(), threads=4, shard="1/2")
+    rest = Faulty(Echo(), {9: ModelError("refused", "the key is not accepted", fatal=True)})
+    with pytest.raises(ModelError):
+        play(store, tmp_path / "run", rest, threads=4)
+    last = Faulty(Echo(), {})
+    _, turns = play(store, tmp_path / "run", last, threads=4, shard="2/2")
+    assert last.calls == 14 - 9
+    assert sorted(turns, key=lambda t: t.key) == sorted(runlog.turns(tmp_path / "whole"), key=lambda t: t.key)
+
+
+@pytest.mark.parametrize(
+    ("held", "asked"), [("2/3", "2/3"), ("2/3", "1/1"), ("1/1", "2/3"), ("2/3", "1/2"), ("2/2", "2/3")]
+)
+def test_a_share_that_another_process_plays_is_busy(store: MemoryStore, tmp_path: Path, held: str, asked: str) -> None:
+    with playing(tmp_path, Shard.of(held), "another"), pytest.raises(Busy, match=rf"'another', process {os.getpid()}"):
+        play(store, tmp_path, shard=asked)
+    assert play(store, tmp_path, shard=asked)[0].calls_done
+
+
+def test_two_shares_of_one_run_are_played_at_once(store: MemoryStore, tmp_path: Path) -> None:
+    with playing(tmp_path, Shard.of("1/2"), "another"):
+        assert play(store, tmp_path, shard="2/2")[0].calls_done == 7
+
+
+@pytest.mark.parametrize("wrong", ["0/2", "3/2", "2", "a/b", "1/0", "-1/2", ""])
+def test_a_shard_that_is_none_is_answered_with_one_that_is(wrong: str) -> None:
+    with pytest.raises(BadInput, match="a shard is like 2/4, the second of four processes"):
+        RunSpec.of({"shard": wrong})
 
 
 def test_the_same_seed_gives_the_same_run_and_another_one_another(store: MemoryStore, tmp_path: Path) -> None:

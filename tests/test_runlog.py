@@ -57,7 +57,7 @@ def test_a_folder_without_a_run_says_how_to_make_one(tmp_path: Path) -> None:
 
 
 def test_a_new_run_has_a_manifest_and_no_turns(tmp_path: Path) -> None:
-    write_manifest(tmp_path, {"run": "r"})
+    write_manifest(tmp_path, {"run": "r"}, tmp_path)
     assert read(tmp_path) == ({"run": "r"}, [])
 
 
