@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from evaluation.simulating import BaseURL, simulate
 from memory.errors import BadInput, PersonaconvError
 
 app = typer.Typer(
@@ -23,7 +24,6 @@ STOPPED = 130  # the exit status after Ctrl-C, as shells have it
 WrongUse: type[Any] = typer.BadParameter.__mro__[2]  # the parent of all mistakes in options and arguments
 Sources = Annotated[list[Path], typer.Argument(help="Dumps, listings, ConvoKit, Parquet; files or folders.")]
 Run = Annotated[Path, typer.Argument(help="A run folder.")]
-BaseURL = Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint, e.g. http://127.0.0.1:8000/v1.")]
 
 
 @app.command("import")
@@ -98,45 +98,7 @@ def export(
         print(f"{export(corpus, out, to, live):,} messages in {out}")
 
 
-@app.command()
-def simulate(  # noqa: PLR0913 - the options of a command are its parameters
-    corpus: Annotated[Path, typer.Argument(help="A corpus folder made by import.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The run folder; an unfinished run there goes on.")],
-    model: Annotated[str, typer.Option(help="embedded, openai:<model>, or any <provider>:<model>.")] = "embedded",
-    base_url: BaseURL = None,
-    mode: Annotated[str, typer.Option(help="replay (real context) or rollout (simulated context).")] = "rollout",
-    retriever: Annotated[str, typer.Option(help="A policy, e.g. dense:k=8; see personaconv policies.")] = "dense",
-    card: Annotated[bool, typer.Option(help="Show the person's habits in the prompt.")] = True,
-    threads: Annotated[int, typer.Option(help="How many threads to draw by seed.")] = 3,
-    thread: Annotated[list[str] | None, typer.Option(help="A thread by id, instead of drawing; repeatable.")] = None,
-    cut: Annotated[int, typer.Option(help="First messages of a thread that stay real.")] = 1,
-    max_turns: Annotated[int, typer.Option(help="Most turns of a thread, 0 for all.")] = 0,
-    repeats: Annotated[int, typer.Option(help="How often each thread is played.")] = 1,
-    probe: Annotated[list[str] | None, typer.Option(help="sentiment, impact, none; default both.")] = None,
-    seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 0,
-    keep_prompts: Annotated[bool, typer.Option(help="Store whole prompts in the log.")] = False,
-    concurrency: Annotated[int, typer.Option(help="Turns in flight; 1 suits the embedded model.")] = 1,
-    timeout: Annotated[float, typer.Option(help="Seconds for one attempt of a call.")] = 120.0,
-    shard: Annotated[str, typer.Option(help="This process's share of the threads, e.g. 2/4.")] = "1/1",
-) -> None:
-    """Play threads with persona agents and probe every turn."""
-    from evaluation.running import play
-    from simulator.manifest import RunSpec
-
-    wanted: dict[str, Any] = {
-        "mode": mode, "model": model, "base_url": base_url, "retriever": retriever, "card": card,
-        "threads": tuple(thread) if thread else threads, "cut": cut, "max_turns": max_turns, "repeats": repeats,
-        "seed": seed, "keep_prompts": keep_prompts, "concurrency": concurrency, "timeout": timeout, "shard": shard,
-    }  # fmt: skip
-    progress, usage = play(RunSpec.of(wanted), corpus, out, probe)
-    made = progress.calls_done - progress.found
-    print(f"{progress.threads} threads, {made} calls made, {progress.found} found in the log, {progress.failed} failed")
-    if progress.memory_calls:
-        print(f"{progress.memory_calls} calls more were made by the memory")
-    print(f"{usage.tokens_in:,} tokens in, {usage.cached:,} of them cached, {usage.tokens_out:,} out")
-    if progress.left_out:
-        print(f"{progress.left_out} real messages left out: their writers are gone")
-    print(f"next: personaconv report {out}")
+app.command()(simulate)
 
 
 @app.command()
