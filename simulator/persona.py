@@ -1,33 +1,65 @@
-"""The persona card: habits that a person's earlier messages show, in one deterministic sentence. No model."""
+"""Who speaks: what a prompt says about a person besides their messages, made of what was written before the moment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from statistics import median
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
+from memory import habits
 from memory.message import Message
 from memory.recall import History
 
-LATEST = 50  # messages that the card looks at: habits change, and reading more costs time at every turn
-FEW = 3  # below this a habit is an accident
+LATEST = 30  # messages that a card looks at: habits change, and reading more costs time at every turn
+REFRESH = 10  # new messages after which a card is made anew: it costs 0.5 ms, and a changed one a prefix cache
+KEPT = 4096  # cards kept at once, 2 MB
+
+Source = Literal["own", "community", "hand", "none"]
 
 
-def card(history: History) -> str:
-    """Length, casing and punctuation habits of the last messages before the history's moment; "" below FEW messages."""
-    latest = history.messages[-LATEST:]
-    if len(latest) < FEW:
-        return ""
-    words = [len(m.words.split()) for m in latest]
-    facts = [
-        f"You usually write about {round(median(words))} words",
-        _often(latest, "start without a capital", lambda text: text[:1].islower()),
-        _often(latest, "ask questions", lambda text: "?" in text),
-        _often(latest, "use exclamation marks", lambda text: "!" in text),
-        _often(latest, "leave out the final full stop", lambda text: text[-1:].isalnum()),
-    ]
-    return ", ".join(fact for fact in facts if fact) + "."
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """`habits`: counted, in sentences of ours. `about`: free words of a model or a person, to be quoted.
+
+    `source`: the person's own messages, those of the community (for people without enough), a card written by hand,
+    or nothing.
+    """
+
+    source: Source = "none"
+    habits: str = ""
+    about: str = ""
 
 
-def _often(messages: Sequence[Message], habit: str, shows: Callable[[str], bool]) -> str:
-    share = sum(shows(m.words.strip()) for m in messages) / len(messages)
-    return f"often {habit}" if share >= 0.4 else ""
+def own_card(history: History) -> Persona:
+    """Of the LATEST messages up to the last full REFRESH of them; the empty Persona below habits.FEW messages."""
+    stop = milestone(len(history))
+    if stop < habits.FEW:
+        return Persona()
+    return Persona("own", habits.card(history.messages[max(0, stop - LATEST) : stop]))
+
+
+def community_card(messages: Sequence[Message]) -> Persona:
+    """Of other people's messages of a community, all earlier than the moment, for somebody without enough of their own;
+    the empty Persona below habits.FEW messages."""
+    return Persona("community", habits.card(messages)) if len(messages) >= habits.FEW else Persona()
+
+
+def milestone(size: int, refresh: int = REFRESH) -> int:
+    """How many of `size` messages a card rests on: all of a beginner's, then in steps of `refresh`."""
+    return size if size < refresh else size - size % refresh
+
+
+@dataclass(frozen=True)
+class Cards:
+    """own_card, made once for each state of a person's past: the corpus does not change during a run."""
+
+    made: dict[tuple[str, int, str], Persona] = field(default_factory=dict)
+
+    def of(self, history: History, without: str = "") -> Persona:
+        """`without`: id of a thread whose messages were taken out of `history`."""
+        state = history.user, milestone(len(history)), without
+        if state not in self.made:
+            if len(self.made) >= KEPT:
+                self.made.clear()
+            self.made[state] = own_card(history)
+        return self.made[state]

@@ -121,7 +121,7 @@ def _thread(shown: list[Message], called: dict[str | None, str], budget: Budget)
 
 
 def _person(author: str, card: str, remembered: tuple[Recalled, ...], budget: Budget) -> str:
-    lines = [f"You are {author}. {inert(card)}".rstrip()]
+    lines = [f"You are {author}.", *([inert(card)] if card else [])]
     for role, heading in HEADINGS.items():
         items = [item.message.bare for item in remembered if item.role == role]
         lines += [heading] if items else []

@@ -14,7 +14,7 @@ from memory.gathered import part
 from memory.message import Thread
 from memory.recall import History, Recalled, Retriever
 from simulator.llm import LLM, Completion, ModelError, Request
-from simulator.persona import card
+from simulator.persona import Cards, Persona
 from simulator.prompt import Budget, Scene, prompt_hash, scene
 from simulator.records import Ask, Mode, Remembered, Slot, Turn
 from simulator.runlog import Key
@@ -53,17 +53,11 @@ class Cast:
     show_card: bool = True
     keep_prompts: bool = False
     doors: Doors = field(default_factory=CorpusDoors)  # closed: for retrievers that need a History alone
-    cards: dict[tuple[str, int, str], str] = field(default_factory=dict)
+    cards: Cards = field(default_factory=Cards)
 
-    def card(self, history: History, without: str = "") -> str:
-        """The persona card, made once for each length of a person's past (`without` a thread): the corpus does not
-        change during a run."""
-        if not self.show_card:
-            return ""
-        known = history.user, len(history), without
-        if known not in self.cards:
-            self.cards[known] = card(history)
-        return self.cards[known]
+    def persona(self, history: History, without: str = "") -> Persona:
+        """Who speaks; the empty Persona where cards are not shown."""
+        return self.cards.of(history, without) if self.show_card else Persona()
 
 
 async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None = None, repeat: int = 0) -> list[Turn]:
@@ -89,7 +83,8 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
             raise
         return logged([_unremembered(slot, ask, cast, repeat, error) for ask in cast.asks], cast)
     _guard(recalled, slot)
-    shared = scene(slot, visible, recalled, cast.card(history, "" if history is past else slot.thread), cast.budget)
+    persona = cast.persona(history, "" if history is past else slot.thread)
+    shared = scene(slot, visible, recalled, persona.habits, cast.budget)
     distance = 1 + sum(m.origin == "simulated" for m in visible.path(slot.parent))
     template = _blank(slot, cast, repeat, shared, len(history), distance)
     turns: list[Turn] = []

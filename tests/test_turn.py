@@ -209,7 +209,7 @@ def test_cards_of_two_threads_are_not_mixed_up() -> None:
     there = [message(f"y{n}", "y", None, "cat", n + 5, "many many many many many more words") for n in range(3)]
     past = Shelf((Thread.of("x", own), Thread.of("y", there))).history("cat", before=100)
     asked = cast(Echo(), REPLY)
-    first = asked.card(elsewhere(past, Thread.of("x", own)), "x")
-    second = asked.card(elsewhere(past, Thread.of("y", there)), "y")
+    first = asked.persona(elsewhere(past, Thread.of("x", own)), "x").habits
+    second = asked.persona(elsewhere(past, Thread.of("y", there)), "y").habits
     assert "7 words" in first and "2 words" in second
-    assert asked.card(past) != first
+    assert asked.persona(past).habits != first
