@@ -85,6 +85,7 @@ class Baseline:
     about: str
     guess: Callable[[Known], Awaitable[Guess]]
     hindsight: bool = False
+    p: Callable[[Known], float] | None = None  # P(positive), where it says more than the guess
 
 
 def fill(known: Known) -> float:
@@ -106,6 +107,10 @@ def _middle(level: str, of: Callable[[Scores], np.floating]) -> Callable[[Known]
         return float(of(found)), wider
 
     return guess
+
+
+def _share(level: str) -> Callable[[Known], float]:
+    return lambda known: float((known.scores(level)[0] > 0).mean())
 
 
 async def _one(known: Known) -> Guess:
@@ -166,9 +171,14 @@ def _text(message: Message | None) -> Guess:
 
 
 BASELINES = (
-    Baseline("majority", "label", "the more frequent label of all earlier messages", _majority("everybody")),
-    Baseline("community_majority", "label", "the same within the community", _majority("community")),
-    Baseline("own_majority", "label", "the same within the person's own", _majority("own")),
+    *(
+        Baseline(name, "label", about, _majority(level), p=_share(level))
+        for name, level, about in (
+            ("majority", "everybody", "the more frequent label of all earlier messages"),
+            ("community_majority", "community", "the same within the community"),
+            ("own_majority", "own", "the same within the person's own"),
+        )
+    ),
     Baseline("parent_label", "label", "the parent's label", _parent_label, hindsight=True),
     Baseline("one", "number", "always 1", _one),
     Baseline("median", "number", "median of all earlier scores", _middle("everybody", np.median)),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from evaluation import baselines, metrics, plot, tasks
 from evaluation.rows import MODEL, Scored
-from evaluation.scoring import BASELINE, Cell
+from evaluation.scoring import BASELINE, SKILL, Cell
 from evaluation.tasks import Value
 from evaluation.transcript import plain, when
 from evaluation.verdict import Standing, best_of, number, standings, system, verdict
@@ -108,7 +108,8 @@ def _modes(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
 
 def _task(cells: list[Cell], standing: Standing) -> dict[str, Any]:
-    columns = metrics.of_kind(cells[0].kind)
+    columns = metrics.headline(cells[0].kind)
+    further = [c for c in metrics.of_kind(cells[0].kind) if not c.headline]
     best = {c.name: best_of(cells, c) for c in columns}
     mean = next(c for c in columns if c.item)
     about = {BASELINE + b.name: b.about for b in baselines.BASELINES}
@@ -121,6 +122,7 @@ def _task(cells: list[Cell], standing: Standing) -> dict[str, Any]:
             "values": [
                 (cell.metrics[c.name], not cell.hindsight and cell.metrics[c.name] == best[c.name]) for c in columns
             ],
+            "further": [cell.metrics[c.name] for c in further],
             "per_person": cell.people[mean.name],
             "cell": cell,
         }
@@ -130,6 +132,8 @@ def _task(cells: list[Cell], standing: Standing) -> dict[str, Any]:
         "name": cells[0].task,
         "question": tasks.load(cells[0].task).QUESTION,
         "columns": columns,
+        "further": further,
+        "skilled": cells[0].kind in SKILL,
         "mean": mean,
         "rows": rows,
         "model": next(c for c in cells if c.system == MODEL),

@@ -14,6 +14,7 @@ import memory.retrievers
 import simulator.schedulers
 from evaluation import tasks
 from evaluation.console import Live, show, watch
+from evaluation.metrics import headline
 from memory import policy
 from memory.store import MemoryStore
 from simulator.llm import LLM
@@ -82,7 +83,7 @@ def show_cells(cells: Sequence[Cell]) -> None:
     """Prints model and baselines of each task in one table, with n asked, scored and failed."""
     for mode, task in dict.fromkeys((cell.mode, cell.task) for cell in cells):
         own = [cell for cell in cells if (cell.mode, cell.task) == (mode, task)]
-        names = list(dict.fromkeys(name for cell in own for name in cell.metrics))
+        names = [column.name for column in headline(own[0].kind)]
         rows = [
             (cell.system, cell.asked, cell.scored, cell.failed, *(_number(cell.metrics.get(name)) for name in names))
             for cell in own

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evaluation import baselines, metrics, tasks
 from evaluation.rows import MODEL, Scored, dump, load
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["BASELINE", "MODEL", "Cell", "Scored", "dump", "load", "score", "table"]
 
 BASELINE = "baseline:"
+SKILL = {"label": "brier", "number": "mae"}  # the error that skill is measured by
 PLACES = 6  # decimals of a stored metric value
 
 
@@ -83,7 +84,9 @@ async def _rows(turn: Turn, name: str, task: Task, thread: Thread, store: Memory
     for baseline in baselines.of_kind(task.KIND):
         value, fallback = await baseline.guess(replace(known, thread=cut) if baseline.hindsight else known)
         system = BASELINE + baseline.name
-        rows.append(replace(blank, system=system, value=value, fallback=fallback, hindsight=baseline.hindsight))
+        detail: dict[str, float | str] = {"p": baseline.p(known)} if baseline.p else {}
+        guessed = replace(blank, system=system, value=value, fallback=fallback, hindsight=baseline.hindsight)
+        rows.append(replace(guessed, detail=detail))
     return rows
 
 
@@ -128,14 +131,18 @@ async def _measured(rows: list[Scored], store: MemoryStore) -> list[Scored]:
             continue
         values: dict[str, float]
         if row.kind == "label":
-            values = {"correct": float(row.value == row.truth)}
+            labels = tasks.load(row.task).ASK.labels
+            correct = float(row.value == row.truth)
+            values = {"correct": correct, "brier": metrics.labels.brier(str(row.truth), probability(row), labels)}
         elif row.kind == "number":
-            values = {"abs_error": abs(float(row.truth) - number(row))}
+            true, said = float(row.truth), number(row)
+            slog = metrics.numbers.slog
+            values = {"abs_error": abs(true - said), "slog_error": abs(slog(true) - slog(said))}
         elif _has_texts(row):
             pair = str(row.truth), str(row.value)
-            values = dict(zip(("rouge1", "rougeL"), metrics.rouge(*pair), strict=True)) | {"sbert": similar[pair]}
+            values = metrics.texts.overlaps(*pair) | {"sbert": similar[pair]}
         else:
-            values = dict.fromkeys(("rouge1", "rougeL", "sbert"), 0.0)
+            values = metrics.texts.worst(str(row.truth)) | {"sbert": 0.0}
         stamps = {m.item: m.stamp(store.embedder) for m in metrics.of_kind(row.kind) if m.item}
         done.append(replace(row, metrics={k: round(v, PLACES) for k, v in values.items()}, stamps=stamps))
     return done
@@ -161,11 +168,24 @@ def number(row: Scored) -> float:
     return float(row.value if row.value is not None else row.fill if row.fill is not None else baselines.ONE)
 
 
+def probability(row: Scored) -> float:
+    """P(first label): what was stated, where the answer was read from it, else the answer as 1 or 0.
+
+    An unread answer counts as sure of the wrong label, so that nobody gains by refusing.
+    """
+    stated = row.detail.get("p")
+    if isinstance(stated, float) and row.detail.get("path", "logprobs") == "logprobs":
+        return stated
+    first = tasks.load(row.task).ASK.labels[0]
+    return float(row.truth != first) if row.value is None else float(row.value == first)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One line of the table. asked = scored + failed; failed answers are in every value, by their declared stand-in.
 
     `metrics`: over all answers (micro). `people`: for metrics that are means, the mean over users of each user's mean.
+    `skill`, of a baseline: 1 - the model's error / its own, by SKILL's metric; nan where there is none.
     `unknown`: answers about messages whose true score or text nobody knows: no targets, in none of the other counts.
     """
 
@@ -185,6 +205,7 @@ class Cell:
     metrics: dict[str, float]
     people: dict[str, float]
     stamps: dict[str, str]
+    skill: float = math.nan
 
 
 def table(scored: Iterable[Scored]) -> list[Cell]:
@@ -198,7 +219,15 @@ def table(scored: Iterable[Scored]) -> list[Cell]:
         groups.setdefault((row.run, row.mode, row.task, row.system), []).append(row)
     rank = {MODEL: -1, **{BASELINE + b.name: n for n, b in enumerate(baselines.BASELINES)}}
     order = sorted(groups, key=lambda g: (*g[:3], rank.get(g[3], len(rank)), g[3]))
-    return [_cell(groups[group]) for group in order]
+    cells = [_cell(groups[group]) for group in order]
+    errors = {(c.run, c.mode, c.task): c.metrics[SKILL[c.kind]] for c in cells if c.system == MODEL and c.kind in SKILL}
+    return [_with_skill(cell, errors.get((cell.run, cell.mode, cell.task))) for cell in cells]
+
+
+def _with_skill(cell: Cell, error: float | None) -> Cell:
+    if error is None or cell.system == MODEL:
+        return cell
+    return replace(cell, skill=metrics.numbers.skill(error, cell.metrics[SKILL[cell.kind]]))
 
 
 def _cell(rows: list[Scored]) -> Cell:
@@ -228,24 +257,26 @@ def _cell(rows: list[Scored]) -> Cell:
         unknown=len(rows) - len(targets),
         users=len({r.user for r in targets}),
         failures=dict(sorted(failures.items())),
-        metrics={c.name: _value(c, targets) for c in columns},
+        metrics={c.name: value(c, targets) for c in columns},
         people={c.name: _by_user(c.item, targets) for c in columns if c.item},
         stamps=stamps,
     )
 
 
-def _value(column: metrics.Metric, rows: list[Scored]) -> float:
-    if column.item:
+def value(column: metrics.Metric, rows: list[Scored]) -> float:
+    """The metric over `rows`, which all have a truth: the mean of its items, or what it says of all together."""
+    if column.whole is None:
         return _mean(r.metrics[column.item] for r in rows)
-    if column.kind == "label":
-        truth, said = [str(r.truth) for r in rows], [None if r.value is None else str(r.value) for r in rows]
-        if column.name == "mcc":
-            return metrics.mcc(truth, said)
-        return metrics.macro_f1(truth, said, tasks.load(rows[0].task).ASK.labels) if rows else math.nan
-    whole: Callable[[list[float], list[float]], float] = {"rmse": metrics.rmse, "spearman": metrics.spearman}[
-        column.name
-    ]
-    return whole([float(r.truth or 0) for r in rows], [number(r) for r in rows])
+    return column.whole(answers(rows)) if rows else math.nan
+
+
+def answers(rows: Sequence[Scored]) -> metrics.Answers:
+    """The rows of one cell, as metrics take them."""
+    truth: list[Any] = [r.truth for r in rows]
+    if rows[0].kind == "label":
+        labels = tasks.load(rows[0].task).ASK.labels
+        return metrics.Answers(truth, [r.value for r in rows], labels, [probability(r) for r in rows])
+    return metrics.Answers([float(t) for t in truth], [number(r) for r in rows])
 
 
 def _by_user(item: str, rows: list[Scored]) -> float:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from evaluation.metrics import METRICS, Metric, of_kind
+from evaluation.metrics import METRICS, Metric, headline
 from evaluation.rows import MODEL
 from evaluation.scoring import BASELINE, Cell
 
@@ -80,7 +80,7 @@ def _standing(group: list[Cell]) -> Standing:
     rivals = [c for c in group if c.system != MODEL and not c.hindsight]
     top = best_of(rivals, metric)
     best = next((c for c in rivals if c.metrics.get(metric.name) == top), None)
-    signs = [_sign(model, rivals, column) for column in of_kind(model.kind)]
+    signs = [_sign(model, rivals, column) for column in headline(model.kind)]
     sign = _sign(model, rivals, metric)
     return Standing(model.run, model.mode, model.task, metric, model, best, sign, signs.count(1), len(signs))
 

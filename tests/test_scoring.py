@@ -8,7 +8,8 @@ import pytest
 from small_world import NEW, OLD, SmallCorpus, SmallStore, said, small_store, turn
 
 from evaluation.baselines import of_kind
-from evaluation.scoring import MODEL, Cell, Scored, dump, load, score, table
+from evaluation.metrics import of_kind as of_the_kind
+from evaluation.scoring import MODEL, Cell, Scored, dump, load, probability, score, table
 from memory.errors import BadInput, UnknownName
 
 TURNS = [
@@ -46,21 +47,26 @@ def test_the_model_and_every_baseline_answer_the_same_targets() -> None:
 
 def test_a_right_answer_is_measured_with_its_stamp() -> None:
     rows = scored()
-    assert row(rows, "sentiment", "t1_z").metrics == {"correct": 1.0}
-    assert row(rows, "impact", "t1_z").metrics == {"abs_error": 2.0}
+    assert row(rows, "sentiment", "t1_z").metrics == {"correct": 1.0, "brier": 0.0}
+    impact = row(rows, "impact", "t1_z")
+    assert impact.metrics["abs_error"] == 2.0 and 0 < impact.metrics["slog_error"] < 1
     reply = row(rows, "generation", "t1_z")
-    assert reply.metrics == {"rouge1": 1.0, "rougeL": 1.0, "sbert": 1.0}
+    assert {name: reply.metrics[name] for name in ("rouge1", "rougeL", "sbert")} == {
+        "rouge1": 1.0,
+        "rougeL": 1.0,
+        "sbert": 1.0,
+    }
     assert reply.stamps.keys() == reply.metrics.keys() and reply.stamps["sbert"].endswith("words:64")
 
 
 def test_failed_answers_keep_their_rows_and_get_the_declared_stand_in() -> None:
     rows = scored()
     label, number, text = (row(rows, task, "t1_x") for task in ("sentiment", "impact", "generation"))
-    assert (label.value, label.failure, label.metrics) == (None, "unparseable", {"correct": 0.0})
+    assert (label.value, label.failure, label.metrics) == (None, "unparseable", {"correct": 0.0, "brier": 1.0})
     assert (number.value, number.failure, number.fill) == (None, "unparseable", 2.5)  # median of 4 3 0 2
-    assert number.metrics == {"abs_error": 3.5}
+    assert number.metrics["abs_error"] == 3.5
     assert (text.value, text.failure, text.reason) == (None, "transport", "no connection")
-    assert text.metrics == {"rouge1": 0.0, "rougeL": 0.0, "sbert": 0.0}
+    assert text.metrics["length"] < 0 and not any(v for name, v in text.metrics.items() if name != "length")
 
 
 def test_every_cell_counts_asked_scored_and_failed() -> None:
@@ -72,16 +78,32 @@ def test_every_cell_counts_asked_scored_and_failed() -> None:
 
 def test_cells_hold_the_metrics_of_their_task() -> None:
     rows = scored()
-    assert cell(rows, "sentiment").metrics == {
-        "accuracy": 0.5,
-        "macro_f1": pytest.approx(0.5),
-        "mcc": pytest.approx(0.5),
-    }
+    sentiment = cell(rows, "sentiment").metrics
+    assert sentiment.keys() == {m.name for m in of_the_kind("label")}
+    assert [sentiment[name] for name in ("accuracy", "macro_f1", "mcc")] == pytest.approx([0.5] * 3)
     assert cell(rows, "impact").metrics["mae"] == pytest.approx(2.75)
     assert cell(rows, "impact").metrics["rmse"] == pytest.approx(math.sqrt((2**2 + 3.5**2) / 2))
     assert cell(rows, "impact", "baseline:one").metrics["mae"] == pytest.approx(3.5)
     assert math.isnan(cell(rows, "impact", "baseline:one").metrics["spearman"])
     assert cell(rows, "generation").metrics["rouge1"] == pytest.approx(0.5)
+
+
+def test_a_baseline_says_how_much_less_the_model_errs_than_it() -> None:
+    rows = scored(turn("impact", "4"), turn("sentiment", "positive"))
+    mae = cell(rows, "impact", "baseline:one").metrics["mae"]
+    assert cell(rows, "impact", "baseline:one").skill == pytest.approx(1 - cell(rows, "impact").metrics["mae"] / mae)
+    assert math.isnan(cell(rows, "impact").skill) and cell(rows, "sentiment", "baseline:majority").skill == 1.0
+
+
+def test_an_unread_answer_is_sure_and_wrong_whatever_is_true() -> None:
+    rows = scored(turn("sentiment", "maybe", "t1_x"), turn("sentiment", "maybe", "t1_z"))
+    assert {probability(r) == float(r.truth == "negative") for r in rows if r.system == MODEL} == {True}
+    assert cell(rows, "sentiment").metrics["brier"] == 1.0
+
+
+def test_a_stated_share_is_the_probability_of_a_majority() -> None:
+    [found] = [r for r in scored(turn("sentiment", "positive")) if r.system == "baseline:majority"]
+    assert 0.5 < probability(found) == found.detail["p"] < 1
 
 
 def test_the_mean_over_people_weighs_each_person_once() -> None:
