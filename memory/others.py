@@ -60,6 +60,11 @@ class CorpusOthers:
         )
 
     def alike(self) -> History | None:
+        nearest = self.like(1)
+        return self.past(nearest[0]) if nearest else None
+
+    def like(self, k: int) -> list[str]:
+        """The k people whose share of the community is nearest in size to the person's; nearest first, then by name."""
         earlier = slice(0, self._stop)
         arrays = self._corpus.arrays
         here = (arrays["all_place"][earlier] == self._code("place")) & arrays["all_speaks"][earlier]
@@ -67,12 +72,17 @@ class CorpusOthers:
         mine = counts[self._code("author")]
         counts[self._code("author")] = 0
         codes = np.flatnonzero(counts)
-        if not len(codes):
-            return None
-        apart = np.abs(np.log1p(counts[codes]) - np.log1p(mine))
-        nearest = codes[np.isclose(apart, apart.min())].tolist()
-        names = "select min(name) from authors where author in (select value from json_each(?))"
-        [name] = self._corpus.sql.execute(names, (str(nearest),)).fetchone()
+        if not len(codes) or k < 1:
+            return []
+        apart = np.abs(np.log1p(counts[codes]) - np.log1p(mine)).round(9)
+        last = np.partition(apart, min(k, len(apart)) - 1)[min(k, len(apart)) - 1]
+        nearest = dict(zip(codes[apart <= last].tolist(), apart[apart <= last].tolist(), strict=True))
+        query = "select author, name from authors where author in (select value from json_each(?))"
+        names = self._corpus.sql.execute(query, (str(list(nearest)),)).fetchall()
+        return [name for _, name in sorted((nearest[code], name) for code, name in names)][:k]
+
+    def past(self, name: str) -> History:
+        """What another person wrote before the moment, outside the thread being answered."""
         return self._elsewhere(self.store.history(name, before=self.history.before))
 
     def _elsewhere(self, history: History) -> History:

@@ -38,11 +38,13 @@ RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Most tokens (o200k) that each part of a prompt may take; `message` bounds any one quoted message."""
+    """Most tokens (o200k) that each part of a prompt may take; `message` bounds any one quoted message. `tree`: what is
+    left for the thread goes to the rest of it, newest first."""
 
     thread: int = 700
     memory: int = 500
     message: int = 200
+    tree: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ def _shown(slot: Slot, thread: Thread, budget: Budget) -> list[Message]:
     path = thread.path(slot.parent)
     beside = [m for m in thread.messages if m.parent == slot.parent]
     wanted = [path[-1], path[0], *reversed(path[1:-1]), *reversed(beside)] if path else []
+    wanted += reversed(thread.messages) if budget.tree else ()
     spent = 0
     chosen: dict[str, Message] = {}
     for message in wanted:

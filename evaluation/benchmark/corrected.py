@@ -1,0 +1,80 @@
+"""The corrected protocol: one item in one cell of the grid as a turn of the simulator, same frame in every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from evaluation import tasks
+from evaluation.benchmark.grid import Cell, view
+from evaluation.benchmark.items import TaskName
+from evaluation.benchmark.targets import Case, Target
+from memory.fence import fenced
+from memory.message import Message, Thread
+from memory.recall import History
+from memory.retrievers.none import Policy as Nothing
+from memory.store import MemoryStore
+from memory.tokens import clip_tokens
+from simulator.persona import Cards
+from simulator.prompt import FILLED
+from simulator.records import Ask, Turn
+from simulator.turn import Cast, elsewhere, take_turn
+
+VERSION = "corrected-1"  # of the example's wording: part of every manifest
+LONGEST = 120  # tokens shown of an example's text
+NOBODY = Case(Message("", "", None, None, 0, "Thanks, that did it.", 2), "Try to turn it off and on again.")
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """The past of `person`, whoever is asked for, without what they wrote in `thread`."""
+
+    store: MemoryStore
+    person: str
+    thread: Thread
+
+    def history(self, user: str, *, before: int) -> History:
+        return elsewhere(self.store.history(self.person, before=before), self.thread)
+
+
+async def ask_item(  # noqa: PLR0913 - one caller; what makes one row
+    target: Target, thread: Thread, cell: Cell, names: Sequence[TaskName], cast: Cast, store: MemoryStore, repeat: int
+) -> list[Turn]:
+    """The turns of an item in a cell, one for each task, from `cast`, whose retriever is the cell's policy.
+
+    Raises: ModelError, a fatal one.
+    """
+    person = target.other if cell.memory == "other" else target.slot.author
+    own = replace(
+        cast,
+        past=Elsewhere(store, person, thread),
+        asks=asks(target, cell, names),
+        budget=replace(cast.budget, tree=cell.conversation == "tree"),
+        cards=Cards(),  # of this past alone
+    )
+    if cell.memory == "none":
+        own = replace(own, retriever=Nothing(), show_card=False)
+    return await take_turn(target.slot, view(thread, target.slot, cell.conversation), own, target.message.words, repeat)
+
+
+def asks(target: Target, cell: Cell, names: Sequence[TaskName]) -> tuple[Ask, ...]:
+    """The tasks' questions, each after one more example: of the cell's person, of nobody where there is no memory."""
+    lent = {"own": target.own_case, "other": target.other_case, "none": NOBODY}[cell.memory]
+    found = []
+    for name in names:
+        ask = tasks.load(name).ASK
+        found.append(replace(ask, examples=(*ask.examples, example(name, lent))))
+    return tuple(found)
+
+
+def example(name: TaskName, shown: Case) -> tuple[str, str]:
+    """(question, answer) of an earlier case, in the words of the task's own question."""
+    task = tasks.load(name)
+    message = shown.message.bare
+    truth = task.truth(message)
+    said = fenced(clip_tokens(message.words, LONGEST))
+    filled = {"{author}": "this person", "{parent}": "somebody", "{text}": said}
+    asked = FILLED.sub(lambda hit: filled[hit.group()], task.ASK.question)
+    about = "" if task.ASK.judges else f" Somebody wrote:\n{fenced(clip_tokens(shown.parent, LONGEST))}"
+    answer = f"{truth:g}" if isinstance(truth, float) else clip_tokens(str(truth), task.ASK.max_tokens)
+    return f"An earlier case, elsewhere.{about}\n{asked}", answer
