@@ -53,6 +53,8 @@ class Request:
     seed: int = 0
     stop: tuple[str, ...] = ()
     top_logprobs: int = 0
+    repeat: int = 0  # tells repeats apart where an endpoint ignores seeds
+    about: tuple[str, str, str, int] | None = field(default=None, compare=False)  # the turn's key; decides nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from memory.errors import BadInput, Missing, UnknownName
+from memory.weights import SMOLLM2
+from simulator import embedded
+from simulator.identity import Identity, endpoint
 from simulator.llm import LLM, Completion, Failure, ModelError, Request, first_line
 from simulator.openai_chat import FATAL, OpenAIChat, retry_after
 
@@ -40,6 +43,13 @@ def open_llm(name: str, base_url: str | None = None, timeout: float = TIMEOUT) -
     if base_url:
         knock(base_url)
     return OpenAIChat(model, base_url, timeout) if provider == "openai" else LangChainChat(name, timeout)
+
+
+def identity(name: str, base_url: str | None = None) -> Identity:
+    """What a recording calls the model called `name`; nothing is opened or looked for."""
+    if name == "embedded":
+        return Identity(f"embedded:{embedded.NAME}", SMOLLM2.sha256[:12])
+    return Identity(name, endpoint=endpoint(base_url))
 
 
 def knock(base_url: str) -> None:

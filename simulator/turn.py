@@ -144,7 +144,14 @@ async def _answer(blank: Turn, ask: Ask, shared: Scene, cast: Cast, judged: str 
         prompt="\n\n".join(text for _, text in messages) if cast.keep_prompts else None,
     )
     request = Request(
-        messages, ask.max_tokens, ask.temperature, blank.seed, ask.stop, TOP_LOGPROBS if ask.labels else 0
+        messages,
+        ask.max_tokens,
+        ask.temperature,
+        blank.seed,
+        ask.stop,
+        TOP_LOGPROBS if ask.labels else 0,
+        repeat=blank.repeat,
+        about=turn.key,
     )
     try:
         completion = await cast.llm(request)
