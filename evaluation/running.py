@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import re
 from collections.abc import Iterator, Sequence
@@ -13,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import memory.retrievers
 import simulator.schedulers
 from evaluation import tasks
-from evaluation.console import Live, show, watch
+from evaluation.console import Live, show
 from evaluation.metrics import headline
+from evaluation.playing import Sitting, sit
 from memory import policy
-from memory.store import MemoryStore
 from simulator.llm import LLM
 from simulator.manifest import RunSpec
 from simulator.records import Ask
-from simulator.run import Progress, simulate
-from simulator.wrappers import Metered, Retried, Usage
+from simulator.run import Progress
+from simulator.wrappers import Usage
 
 if TYPE_CHECKING:
     from evaluation.scoring import Cell
@@ -56,27 +55,8 @@ def play(
     spec: RunSpec, corpus: Path, out: Path, probes: Sequence[str] | None = None, llm: LLM | None = None
 ) -> tuple[Progress, Usage]:
     """Simulates with progress shown. `llm` instead of the model that `spec` names: a fake, or one already open."""
-    wanted = asks(probes)
-    store = MemoryStore.open(corpus)
-    try:
-        return asyncio.run(_play(spec, store, out, wanted, llm))
-    finally:
-        store.close()
-
-
-async def _play(
-    spec: RunSpec, store: MemoryStore, out: Path, wanted: tuple[Ask, ...], llm: LLM | None
-) -> tuple[Progress, Usage]:
-    from simulator.models import open_llm
-
-    metered = Metered(llm or open_llm(spec.model, spec.base_url, spec.timeout))
-    try:
-        with Live() as live:
-            seen = watch(live, metered.usage, spec.mode)
-            progress = await simulate(spec, store, Retried(metered, spec.attempts), wanted, out, seen)
-    finally:
-        await metered.close()
-    return progress, metered.usage
+    played = sit(spec, corpus, out, asks(probes), Sitting(), llm)
+    return played.progress, played.usage
 
 
 def show_cells(cells: Sequence[Cell]) -> None:

@@ -28,23 +28,37 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     keep_prompts: Annotated[bool, typer.Option(help="Store whole prompts in the log.")] = False,
     concurrency: Annotated[int, typer.Option(help="Turns in flight; 1 suits the embedded model.")] = 1,
     timeout: Annotated[float, typer.Option(help="Seconds for one attempt of a call.")] = 120.0,
+    record: Annotated[Path | None, typer.Option(help="Write all model calls to this file; .zst packs them.")] = None,
+    replay: Annotated[Path | None, typer.Option(help="Answer from a recorded file, offline.")] = None,
+    any_endpoint: Annotated[bool, typer.Option(help="Replay what another endpoint answered.")] = False,
+    max_tokens_total: Annotated[int | None, typer.Option(help="Stop before the run takes more tokens.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
+    max_minutes: Annotated[float | None, typer.Option(help="Stop before the run takes more time.")] = None,
+    prices: Annotated[str, typer.Option(help="Per million tokens: input=0.15,cached=0.075,output=0.6.")] = "",
     shard: Annotated[str, typer.Option(help="This process's share of the threads, e.g. 2/4.")] = "1/1",
 ) -> None:
     """Play threads with persona agents and probe every turn."""
-    from evaluation.running import play
+    from evaluation.playing import Sitting, sit
+    from evaluation.running import asks
+    from evaluation.summary import show_summary
+    from simulator.budget import Limits
     from simulator.manifest import RunSpec
+    from simulator.prices import Prices
 
     wanted: dict[str, Any] = {
         "mode": mode, "model": model, "base_url": base_url, "retriever": retriever, "card": card,
         "threads": tuple(thread) if thread else threads, "cut": cut, "max_turns": max_turns, "repeats": repeats,
         "seed": seed, "keep_prompts": keep_prompts, "concurrency": concurrency, "timeout": timeout, "shard": shard,
     }  # fmt: skip
-    progress, usage = play(RunSpec.of(wanted), corpus, out, probe)
-    made = progress.calls_done - progress.found
-    print(f"{progress.threads} threads, {made} calls made, {progress.found} found in the log, {progress.failed} failed")
-    if progress.memory_calls:
-        print(f"{progress.memory_calls} calls more were made by the memory")
-    print(f"{usage.tokens_in:,} tokens in, {usage.cached:,} of them cached, {usage.tokens_out:,} out")
-    if progress.left_out:
-        print(f"{progress.left_out} real messages left out: their writers are gone")
+    sitting = Sitting(
+        record,
+        replay,
+        any_endpoint,
+        Limits(max_tokens_total, max_cost, max_minutes),
+        Prices.of(prices) if prices else None,
+    )
+    played = sit(RunSpec.of(wanted), corpus, out, asks(probe), sitting)
+    show_summary(played)
+    if played.progress.stopped:
+        raise typer.Exit(1)
     print(f"next: personaconv report {out}")

@@ -6,6 +6,7 @@ a policy that asks for it is an upper bound, never a result.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -63,6 +64,24 @@ class CorpusDoors:
             return self.ask
         assert self.store is not None  # checked
         return CorpusOthers(self.store, history, outside) if need == "others" else truth(self.store, history, query)
+
+
+@dataclass
+class Timed:
+    """Doors around doors that add up how long recalling took: `seconds`, those of recalls at the same time each."""
+
+    inner: Doors
+    seconds: float = 0.0
+
+    def check(self, policy: Any) -> None:
+        self.inner.check(policy)
+
+    async def recall(self, policy: Any, history: History, query: str, outside: str = "") -> list[Recalled]:
+        start = time.perf_counter()
+        try:
+            return await self.inner.recall(policy, history, query, outside)
+        finally:
+            self.seconds += time.perf_counter() - start
 
 
 def truth(store: MemoryStore, history: History, query: str) -> str | None:

@@ -10,9 +10,10 @@ from pathlib import Path
 import memory.retrievers
 from memory import policy
 from memory.asking import Remembering
-from memory.doors import CorpusDoors
+from memory.doors import CorpusDoors, Timed
 from memory.errors import PersonaconvError
 from memory.store import MemoryStore
+from simulator.budget import Spent
 from simulator.casting import choose, named
 from simulator.llm import LLM, asking
 from simulator.manifest import RunSpec, agree, manifest
@@ -37,9 +38,18 @@ class Progress:
     calls_done: int = 0
     found: int = 0  # of calls_done, already in the log when the run was opened
     failed: int = 0
+    failures: dict[str, int] = field(default_factory=dict)  # failed, by class
     left_out: int = 0
     memory_calls: int = 0  # of the model by the memory, beside `calls`
+    recall_seconds: float = 0.0  # of this sitting, added up over turns, with the memory's model calls
     stops: dict[str, int] = field(default_factory=dict)  # why threads ended
+    stopped: str = ""  # why the run ended before its threads did, and how to go on
+
+    def count(self, turn: Turn) -> None:
+        self.calls_done += 1
+        if turn.failure is not None:
+            self.failed += 1
+            self.failures[turn.failure] = self.failures.get(turn.failure, 0) + 1
 
 
 async def simulate(
@@ -55,15 +65,15 @@ async def simulate(
     """
     retriever = policy.load(memory.retrievers, spec.retriever)
     model = Remembering(asking(llm, spec.seed))
-    doors = CorpusDoors(store, model)
+    doors = Timed(CorpusDoors(store, model))
     doors.check(retriever)
     ids = _threads(spec, store)
     progress = Progress()
 
     def seen(turn: Turn) -> None:
-        progress.calls_done += 1
-        progress.failed += turn.failure is not None
+        progress.count(turn)
         progress.memory_calls = model.calls
+        progress.recall_seconds = doors.seconds
         watch(progress, turn)
 
     shard = Shard.of(spec.shard)
@@ -74,8 +84,9 @@ async def simulate(
         log = RunLog(folder, seen, place)
         mine = set(jobs)
         found = [turn for turn in log.done.values() if (turn.slot.thread, turn.repeat) in mine]
-        progress.found = progress.calls_done = len(found)
-        progress.failed = sum(turn.failure is not None for turn in found)
+        for turn in found:
+            progress.count(turn)
+        progress.found = len(found)
         try:
             cast = Cast(
                 run=wanted["run"],
@@ -93,6 +104,8 @@ async def simulate(
                 doors=doors,
             )
             await _play(spec, store, cast, jobs, place, progress, watch)
+        except Spent as spent:
+            progress.stopped = str(spent)
         finally:
             log.close()
     return progress

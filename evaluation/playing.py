@@ -1,0 +1,118 @@
+"""A sitting of a run, from its models to its end: what is recorded or replayed, which budgets hold, what is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evaluation.console import Live, watch
+from memory.errors import BadInput
+from memory.store import MemoryStore
+from simulator.budget import Budgeted, Ledger, Limits
+from simulator.identity import Identity
+from simulator.llm import LLM
+from simulator.manifest import RunSpec
+from simulator.prices import Prices
+from simulator.recording import Recorded, Recording, Replayed
+from simulator.records import Ask
+from simulator.run import Progress, simulate
+from simulator.wrappers import Metered, Retried, Usage
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """How one sitting of a run is made and shown; nothing of it decides an answer. `replay`: ask no model at all."""
+
+    record: Path | None = None
+    replay: Path | None = None
+    any_endpoint: bool = False
+    limits: Limits = field(default_factory=Limits)
+    prices: Prices | None = None
+
+    def recording(self) -> Recording | None:
+        """Raises BadInput for two at once, and what Recording raises."""
+        if self.record and self.replay:
+            raise BadInput("--record and --replay exclude each other: what is in a recorded file is not asked again")
+        file = self.record or self.replay
+        return Recording(file, record=self.record is not None, any_endpoint=self.any_endpoint) if file else None
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a sitting. `usage` is of this sitting, the ledger's tokens and cost are of all of them."""
+
+    progress: Progress
+    usage: Usage
+    ledger: Ledger
+    seconds: float
+
+
+@dataclass
+class Models:
+    """Opens the models of a run, each under the same retries, budget, meter and recording. Close it in the end."""
+
+    spec: RunSpec
+    ledger: Ledger
+    usage: Usage = field(default_factory=Usage)
+    recording: Recording | None = None
+    _open: list[LLM] = field(default_factory=list)
+
+    def open(self, name: str, base_url: str | None = None, given: LLM | None = None) -> LLM:
+        """The model called `name`, or the one `given` in its place."""
+        from simulator.models import identity
+
+        replays = self.recording is not None and not self.recording.record
+        who = Identity(given.name) if given else identity(name, base_url)
+        llm = self._answering(who, name, base_url, given)
+        self._open.append(llm)
+        retried = Retried(Budgeted(Metered(llm, self.usage), self.ledger), self.spec.attempts)
+        retried.sleep = _at_once if replays else self.ledger.sleep
+        return retried
+
+    def _answering(self, who: Identity, name: str, base_url: str | None, given: LLM | None) -> LLM:
+        from simulator.models import open_llm
+
+        if self.recording is not None and not self.recording.record:
+            return Replayed(self.recording, who)
+        bare = given or open_llm(name, base_url, self.spec.timeout)
+        return Recorded(bare, self.recording, who) if self.recording else bare
+
+    async def close(self) -> None:
+        for llm in self._open:
+            await llm.close()
+        self.ledger.close()
+        if self.recording:
+            self.recording.close()
+
+
+async def _at_once(seconds: float) -> None:
+    """Instead of a wait between attempts, where nobody is there to wait for."""
+
+
+def sit(
+    spec: RunSpec, corpus: Path, out: Path, asks: tuple[Ask, ...], sitting: Sitting, llm: LLM | None = None
+) -> Played:
+    """Simulates with progress shown. `llm` instead of the model that `spec` names: a fake, or one already open."""
+    ledger = Ledger(out, sitting.limits, sitting.prices)
+    models = Models(spec, ledger, recording=sitting.recording())
+    store = MemoryStore.open(corpus)
+    began = time.monotonic()
+    try:
+        progress = asyncio.run(_sit(spec, store, out, asks, models, llm))
+    finally:
+        store.close()
+    return Played(progress, models.usage, ledger, time.monotonic() - began)
+
+
+async def _sit(
+    spec: RunSpec, store: MemoryStore, out: Path, asks: Sequence[Ask], models: Models, llm: LLM | None
+) -> Progress:
+    try:
+        model = models.open(spec.model, spec.base_url, llm)
+        with Live() as live:
+            return await simulate(spec, store, model, asks, out, watch(live, models.usage, spec.mode))
+    finally:
+        await models.close()

@@ -1,0 +1,38 @@
+"""What a sitting of a run came to, in a few lines: calls, tokens, speed, cost, failures by class, time of recalling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evaluation.playing import Played
+
+
+def show_summary(played: Played) -> None:
+    for line in summary(played):
+        print(line)
+
+
+def summary(played: Played) -> Iterator[str]:
+    """One line a subject, in English; those with nothing to say are left out."""
+    progress, usage, ledger = played.progress, played.usage, played.ledger
+    made = progress.calls_done - progress.found
+    yield f"{progress.threads} threads, {made} calls made, {progress.found} found in the log, {progress.failed} failed"
+    if progress.memory_calls:
+        yield f"{progress.memory_calls} calls more were made by the memory"
+    if progress.failures:
+        yield "failed: " + ", ".join(f"{n} {kind}" for kind, n in sorted(progress.failures.items()))
+    share = usage.cached / usage.tokens_in if usage.tokens_in else 0
+    speed = (usage.tokens_in + usage.tokens_out) / max(played.seconds, 0.001)
+    yield (
+        f"{usage.tokens_in:,} tokens in, {share:.0%} of them cached, {usage.tokens_out:,} out; {speed:,.0f} tokens/s, "
+        f"{usage.tokens_out / max(played.seconds, 0.001):,.1f} of them written"
+    )
+    if usage.unsaid:
+        yield f"{usage.unsaid} answers came without their tokens, which are not in these numbers"
+    if ledger.prices:
+        yield f"cost {ledger.cost:.4f} in all sittings of this run"
+    yield f"{progress.recall_seconds:.1f} s of {played.seconds:.1f} s went into recalling"
+    if progress.left_out:
+        yield f"{progress.left_out} real messages left out: their writers are gone"
+    if progress.stopped:
+        yield f"stopped: {progress.stopped}"
