@@ -133,8 +133,7 @@ async def _parent_copy(known: Known) -> Guess:
 
 
 async def _last_copy(known: Known) -> Guess:
-    spoken = [m for m in known.thread.messages if m.words.strip()]
-    return _text(spoken[-1] if spoken else None)
+    return _text(next((m for m in reversed(known.thread.messages) if m.words.strip()), None))
 
 
 async def _own_last(known: Known) -> Guess:

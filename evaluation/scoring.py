@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluation import baselines, metrics, tasks
 from evaluation.rows import MODEL, Scored, dump, load
@@ -29,6 +29,13 @@ SKILL = {"label": "brier", "number": "mae"}  # the error that skill is measured 
 PLACES = 6  # decimals of a stored metric value
 
 
+class Sight(NamedTuple):
+    """A real thread, and the same with its scores hidden: masked once, not at every turn."""
+
+    real: Thread
+    masked: Thread
+
+
 async def score(turns: Sequence[Turn], store: MemoryStore) -> list[Scored]:
     """Rows for all turns and for the baselines on the same targets, in the order of Scored.key.
 
@@ -39,21 +46,23 @@ async def score(turns: Sequence[Turn], store: MemoryStore) -> list[Scored]:
         UnknownName: a turn of an ask that no task reads, or of a thread or message that the corpus does not have.
     """
     known_tasks = {task.ASK.name: (name, task) for name in tasks.names() if (task := tasks.load(name))}
-    threads: dict[str, Thread] = {}
+    threads: dict[str, Sight] = {}
     rows: list[Scored] = []
     for turn in sorted(turns, key=lambda t: (t.run, t.mode, *t.key)):
         if turn.ask not in known_tasks:
             raise UnknownName("ask of a turn", turn.ask, known_tasks)
         name, task = known_tasks[turn.ask]
         id = turn.slot.thread
-        thread = threads[id] if id in threads else threads.setdefault(id, store.corpus.thread(id))
-        rows += await _rows(turn, name, task, thread, store)
+        if id not in threads:
+            real = store.corpus.thread(id)
+            threads[id] = Sight(real, real.masked())
+        rows += await _rows(turn, name, task, threads[id], store)
     return sorted(await _measured(rows, store), key=lambda row: row.key)
 
 
-async def _rows(turn: Turn, name: str, task: Task, thread: Thread, store: MemoryStore) -> list[Scored]:
+async def _rows(turn: Turn, name: str, task: Task, thread: Sight, store: MemoryStore) -> list[Scored]:
     """The model's row and, where the truth is known, one for each baseline; not measured yet."""
-    slot, message = turn.slot, thread[turn.slot.id]
+    slot, message = turn.slot, thread.real[turn.slot.id]
     blank = Scored(
         run=turn.run,
         mode=turn.mode,
@@ -76,13 +85,13 @@ async def _rows(turn: Turn, name: str, task: Task, thread: Thread, store: Memory
     answered = _model_row(blank, turn, task)
     if blank.truth is None:
         return [answered]
-    cut = thread.before(slot.time, answering=slot.parent)
-    known = _known(turn, message, cut, store)
+    known = _known(turn, message, thread.masked.before(slot.time, answering=slot.parent), store)
     if answered.value is None and task.KIND == "number":
         answered = replace(answered, fill=baselines.fill(known))
+    seeing = replace(known, thread=thread.real.before(slot.time, answering=slot.parent))
     rows = [answered]
     for baseline in baselines.of_kind(task.KIND):
-        value, fallback = await baseline.guess(replace(known, thread=cut) if baseline.hindsight else known)
+        value, fallback = await baseline.guess(seeing if baseline.hindsight else known)
         system = BASELINE + baseline.name
         detail: dict[str, float | str] = {"p": baseline.p(known)} if baseline.p else {}
         guessed = replace(blank, system=system, value=value, fallback=fallback, hindsight=baseline.hindsight)
@@ -91,9 +100,9 @@ async def _rows(turn: Turn, name: str, task: Task, thread: Thread, store: Memory
 
 
 def _known(turn: Turn, message: Message, cut: Thread, store: MemoryStore) -> baselines.Known:
-    """What a baseline may look at; `cut` is the thread before the slot's moment, whose scores are hidden here."""
+    """What a baseline may look at; `cut` is the thread before the slot's moment, its scores hidden."""
     history = store.history(turn.slot.author, before=turn.slot.time)
-    return baselines.Known(turn.slot, message.place, cut.masked(), history, store.corpus, turn.seed)
+    return baselines.Known(turn.slot, message.place, cut, history, store.corpus, turn.seed)
 
 
 def _model_row(blank: Scored, turn: Turn, task: Task) -> Scored:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Literal
 
 from memory.errors import UnknownName
@@ -62,9 +63,56 @@ def order(message: Message) -> tuple[int, str]:
     return message.time, message.id
 
 
+class _Index:
+    """Where messages stand, shared by all threads that begin with the same ones: it grows at its end, nothing moves.
+
+    So a rollout that adds a message a turn, and cuts the thread at every turn's moment, pays the same for each.
+    """
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self.messages: list[Message] = []
+        self.place: dict[str, int] = {}
+        self.answers: dict[str | None, list[int]] = {}  # parent -> places of its direct replies, ascending
+        self.add(messages)
+
+    def add(self, messages: Iterable[Message]) -> None:
+        for place, message in enumerate(messages, len(self.messages)):
+            self.messages.append(message)
+            self.place[message.id] = place
+            self.answers.setdefault(message.parent, []).append(place)
+
+
+class _ById(Mapping[str, Message]):
+    """The first `size` messages of an index by their ids."""
+
+    __slots__ = ("_index", "_size")
+
+    def __init__(self, index: _Index, size: int) -> None:
+        self._index = index
+        self._size = size
+
+    def __getitem__(self, id: str) -> Message:
+        place = self._index.place[id]
+        if place >= self._size:
+            raise KeyError(id)
+        return self._index.messages[place]
+
+    def __contains__(self, id: object) -> bool:
+        return self._index.place.get(id, self._size) < self._size  # type: ignore[call-overload, no-any-return]
+
+    def __iter__(self) -> Iterator[str]:
+        return (message.id for message in self._index.messages[: self._size])
+
+    def __len__(self) -> int:
+        return self._size
+
+
 @dataclass(frozen=True)
 class Thread:
-    """A reply tree: `messages` ascending by (time, id). Every method returns a new value."""
+    """A reply tree: `messages` ascending by (time, id), none earlier than its parent. Every method returns a new value.
+
+    What is looked up by id costs the same in a long thread as in a short one; `before` and `plus` copy a tuple.
+    """
 
     id: str
     messages: tuple[Message, ...]
@@ -74,16 +122,24 @@ class Thread:
         return Thread(id, tuple(sorted(messages, key=order)))
 
     @cached_property
-    def by_id(self) -> dict[str, Message]:
-        return {m.id: m for m in self.messages}
+    def _index(self) -> _Index:
+        """Its first messages are this thread's; those after them belong to others."""
+        return _Index(self.messages)
+
+    def _sharing(self, messages: tuple[Message, ...]) -> Thread:
+        """The thread of `messages`, with which the index of this one begins."""
+        thread = Thread(self.id, messages)
+        thread.__dict__["_index"] = self._index
+        return thread
 
     @cached_property
-    def replies(self) -> dict[str | None, tuple[Message, ...]]:
-        """Parent id -> its direct replies, in order. None -> the roots."""
-        found: dict[str | None, list[Message]] = {}
-        for message in self.messages:
-            found.setdefault(message.parent, []).append(message)
-        return {parent: tuple(children) for parent, children in found.items()}
+    def by_id(self) -> Mapping[str, Message]:
+        return _ById(self._index, len(self.messages))
+
+    def replies(self, id: str | None) -> tuple[Message, ...]:
+        """Direct replies to `id`, in order; the roots for None."""
+        places = self._index.answers.get(id, [])
+        return tuple(self._index.messages[place] for place in places[: bisect_left(places, len(self.messages))])
 
     def __getitem__(self, id: str) -> Message:
         try:
@@ -93,26 +149,35 @@ class Thread:
 
     def path(self, id: str | None) -> tuple[Message, ...]:
         """Root to `id`, both included; () for None. A parent that is not in this thread ends the walk."""
-        found: list[Message] = []
-        here = self.by_id.get(id) if id is not None else None
-        while here is not None:
-            found.append(here)
-            here = self.by_id.get(here.parent) if here.parent is not None else None
-        return tuple(reversed(found))
+        return tuple(reversed([*self._upwards(id)]))
+
+    def _upwards(self, id: str | None) -> Iterator[Message]:
+        messages, place, size = self._index.messages, self._index.place, len(self.messages)
+        while id is not None and (at := place.get(id, size)) < size:
+            yield messages[at]
+            id = messages[at].parent
 
     def before(self, time: int, answering: str | None = None) -> Thread:
         """What could be read at `time`: all that is strictly earlier, and the path to the message being answered.
 
         The path is kept even where its times equal `time`: a reply shows that its parent was there.
         """
-        asked = {m.id for m in self.path(answering) if m.time == time}
         cut = bisect_left(self.messages, time, key=lambda m: m.time)
-        return Thread(self.id, self.messages[:cut] + tuple(m for m in self.messages[cut:] if m.id in asked))
+        same = [m for m in takewhile(lambda m: m.time >= time, self._upwards(answering)) if m.time == time]
+        if not same:
+            return self._sharing(self.messages[:cut])
+        return Thread(self.id, self.messages[:cut] + tuple(sorted(same, key=order)))
 
     def plus(self, *messages: Message) -> Thread:
         """This thread with `messages` added; one with an id already present takes its place."""
-        new = {m.id for m in messages}
-        return Thread.of(self.id, (*(m for m in self.messages if m.id not in new), *messages))
+        new = {m.id: m for m in messages}
+        added = tuple(sorted(new.values(), key=order))
+        last = len(self.messages)
+        follows = not last or not added or order(self.messages[-1]) < order(added[0])
+        if follows and len(self._index.messages) == last and self.by_id.keys().isdisjoint(new):
+            self._index.add(added)
+            return self._sharing(self.messages + added)
+        return Thread.of(self.id, (*(m for m in self.messages if m.id not in new), *new.values()))
 
     def masked(self, *ids: str) -> Thread:
         """The same tree with the scores of `ids` hidden; of all messages where none is named."""

@@ -19,7 +19,7 @@ from memory.recall import Recalled
 from memory.tokens import clip_tokens, count
 from simulator.records import Ask, Slot
 
-VERSION = "2"  # of the wording below: it is part of every prompt hash and of the manifest
+VERSION = "3"  # of the wording below: it is part of every prompt hash and of the manifest
 
 SOMEBODY = "somebody"  # an account that is gone
 FILLED = re.compile(r"\{author\}|\{parent\}|\{text\}")
@@ -84,19 +84,23 @@ def prompt_hash(messages: tuple[tuple[str, str], ...]) -> str:
 
 
 def _shown(slot: Slot, thread: Thread, budget: Budget) -> list[Message]:
-    """The message being answered, the opening, the path between, other answers beside: as far as the budget goes."""
+    """The message being answered, the opening, then as far as the budget goes: the path above, other answers beside.
+
+    Each ends at the first message that does not fit, so what is shown has no gaps, and a long thread is
+    looked at no further than a short one.
+    """
     path = thread.path(slot.parent)
-    beside = [m for m in thread.messages if m.parent == slot.parent]
-    wanted = [path[-1], path[0], *reversed(path[1:-1]), *reversed(beside)] if path else []
-    wanted += reversed(thread.messages) if budget.tree else ()
+    beside = thread.replies(slot.parent) if path else ()
+    rest = thread.messages if budget.tree else ()
     spent = 0
     chosen: dict[str, Message] = {}
-    for message in wanted:
-        cost = _quoted(message, budget.message)[1] + 12
-        if message.id in chosen or (spent + cost > budget.thread and chosen):
-            continue
-        spent += cost
-        chosen[message.id] = message
+    for nearest_first in (path[-1:], path[:1], reversed(path[1:-1]), reversed(beside), reversed(rest)):
+        for message in nearest_first:
+            cost = 0 if message.id in chosen else _quoted(message, budget.message)[1] + 12
+            if spent + cost > budget.thread and chosen:
+                break
+            spent += cost
+            chosen[message.id] = message
     return sorted(chosen.values(), key=order)
 
 

@@ -1,9 +1,13 @@
 """Message and Thread are values: every change gives a new one."""
 
+from itertools import pairwise
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memory.errors import UnknownName
-from memory.message import Message, Thread
+from memory.message import Message, Thread, order
 from tests.threads import message, thread
 
 T = thread(1)
@@ -38,6 +42,51 @@ def test_plus_replaces_a_message_of_the_same_id() -> None:
     new = message("t1m1", "t1", "t1m0", "ann", 1001, "simulated")
     assert T.plus(new)["t1m1"].text == "simulated"
     assert len(T.plus(new).messages) == len(T.messages)
+
+
+def test_two_that_continue_one_thread_do_not_see_each_other() -> None:
+    later, other = message("t1x", "t1", "t1m7", "ann", 2000, "one"), message("t1y", "t1", "t1m0", "bob", 2000, "other")
+    one, two = T.plus(later), T.plus(other)
+    assert "t1x" in one.by_id and "t1y" not in one.by_id
+    assert "t1y" in two.by_id and "t1x" not in two.by_id
+    assert "t1x" not in T.by_id and T.replies("t1m7") == () and one.replies("t1m7") == (later,)
+
+
+def test_a_cut_thread_does_not_know_what_comes_later() -> None:
+    cut = T.before(1003)
+    assert dict(cut.by_id) == {m.id: m for m in T.messages[:3]} and len(cut.by_id) == 3
+    assert cut.replies("t1m1") == () and [m.id for m in T.replies("t1m1")] == ["t1m3"]
+    assert cut.path("t1m7") == () and cut.replies(None) == (T.messages[0],)
+    with pytest.raises(UnknownName):
+        cut["t1m3"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 20)), min_size=1, max_size=12), st.data())
+def test_a_thread_built_turn_by_turn_is_the_one_built_at_once(
+    steps: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    """Each step: which message is answered, and how much later; its time is drawn, so some come out of order."""
+    said: list[Message] = []
+    grown = Thread("x", ())
+    for n, (target, wait) in enumerate(steps):
+        parent = said[target % len(said)] if said else None
+        time = parent.time + wait % 4 if parent else 10
+        new = message(f"m{data.draw(st.integers(0, n))}", "x", parent.id if parent else None, "ann", time, f"says {n}")
+        if parent is not None and new.id == said[0].id:
+            continue
+        said = [m for m in said if m.id != new.id] + [new]
+        grown = grown.plus(new)
+        whole = Thread.of("x", said)
+        assert grown == whole and dict(grown.by_id) == {m.id: m for m in said}
+        for answering in grown.messages:
+            now = answering.time + data.draw(st.integers(0, 2))
+            path = [answering]
+            while path[0].parent in whole.by_id and path[0].parent not in {m.id for m in path}:
+                path.insert(0, whole.by_id[path[0].parent])
+            if all(a.time <= b.time for a, b in pairwise(path)) and path[0].parent is None:
+                kept = [m for m in said if m.time < now or (m in path and m.time == now)]
+                assert grown.before(now, answering.id).messages == tuple(sorted(kept, key=order))
+                assert grown.path(answering.id) == tuple(path)
 
 
 def test_masked_hides_scores_and_leaves_the_original_alone() -> None:
