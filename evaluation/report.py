@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from statistics import median
@@ -217,7 +217,7 @@ def _card(
     turns: list[Turn],
     answers: dict[Any, Scored],
     said: dict[Any, str],
-    messages: dict[str, Message],
+    messages: Mapping[str, Message],
     store: MemoryStore,
 ) -> dict[str, Any]:
     first = turns[0]

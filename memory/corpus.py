@@ -19,6 +19,8 @@ from memory.record import FIELDS, FILE, decode, reading
 _ALL = tuple(f"all_{name}" for name in ("row", "time", "score", "author", "place", "thread", "speaks"))
 _ARRAYS = (*_ALL, "spoken_row", "spoken_time", "vectors", "known_hash", "known_row")
 _CACHED = 512  # communities and people whose positions are kept
+_SPANS = 65_536  # people whose place is kept (8 MB)
+_DECODED = 20_000  # messages kept as they were read (20 MB): a person's next turn looks at most of them again
 
 Array = NDArray[Any]
 
@@ -39,6 +41,8 @@ class Corpus:
         }
         self._places: dict[str, int] = dict(self.sql.execute("select name, place from places"))
         self._positions: dict[tuple[str, int], Array] = {}
+        self._spans: dict[str, slice] = {}
+        self._decoded: dict[int, Message] = {}
 
     @staticmethod
     def open(path: Path) -> Corpus:
@@ -94,10 +98,29 @@ class Corpus:
 
     def span(self, person: str) -> slice:
         """Where `person`'s messages stand in the spoken arrays; UnknownName for a bot or nobody."""
-        found = self.sql.execute("select start, stop from authors where name = ? and not bot", (person,)).fetchone()
-        if found is None:
-            raise UnknownName("person", person, self.people())
-        return slice(*found)
+        if person not in self._spans:
+            found = self.sql.execute("select start, stop from authors where name = ? and not bot", (person,)).fetchone()
+            if found is None:
+                raise UnknownName("person", person, self.people())
+            if len(self._spans) >= _SPANS:
+                self._spans.clear()
+            self._spans[person] = slice(*found)
+        return self._spans[person]
+
+    def rows(self, rows: list[int]) -> tuple[Message, ...]:
+        """The messages in these rows of the record, in the order given."""
+        known = self._decoded
+        new = [row for row in rows if row not in known]
+        if len(known) + len(new) > _DECODED and known:
+            known.clear()
+            new = rows
+        if len(new) == 1:
+            query = f"select {FIELDS} from messages where row = ?"
+            known[new[0]] = decode(self.sql.execute(query, new).fetchone())
+        elif new:
+            query = f"select row, {FIELDS} from messages where row in (select value from json_each(?))"
+            known.update((row[0], decode(row[1:])) for row in self.sql.execute(query, (json.dumps(new),)))
+        return tuple(known[row] for row in rows)
 
     def scores(
         self, *, before: int, place: str | None = None, author: str | None = None, outside: str | None = None
@@ -123,7 +146,7 @@ class Corpus:
         keep &= self.arrays["all_thread"][at] != here
         rows = self.arrays["all_row"][at][keep]
         drawn = np.random.default_rng(seed).permutation(len(rows))[: max(k, 0)]
-        return list(Messages(self.sql, rows[drawn]))
+        return list(Messages(self, rows[drawn]))
 
     def _at(self, before: int, place: str | None, author: str | None) -> Array:
         """Positions in the all_* arrays, ascending, of what fits and is earlier."""
@@ -152,8 +175,8 @@ class Corpus:
 class Messages(Sequence[Message]):
     """Messages by their rows, read from the record when they are asked for."""
 
-    def __init__(self, sql: sqlite3.Connection, rows: Array) -> None:
-        self._sql = sql
+    def __init__(self, corpus: Corpus, rows: Array) -> None:
+        self._corpus = corpus
         self._rows = rows
 
     def __len__(self) -> int:
@@ -168,9 +191,5 @@ class Messages(Sequence[Message]):
     def __getitem__(self, at: slice) -> tuple[Message, ...]: ...
     def __getitem__(self, at: int | slice) -> Message | tuple[Message, ...]:
         if not isinstance(at, slice):
-            query = f"select {FIELDS} from messages where row = ?"
-            return decode(self._sql.execute(query, (int(self._rows[at]),)).fetchone())
-        rows: list[int] = self._rows[at].tolist()
-        query = f"select row, {FIELDS} from messages where row in (select value from json_each(?))"
-        found = {row[0]: decode(row[1:]) for row in self._sql.execute(query, (json.dumps(rows),))}
-        return tuple(found[row] for row in rows)
+            return self._corpus.rows([int(self._rows[at])])[0]
+        return self._corpus.rows(self._rows[at].tolist())

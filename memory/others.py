@@ -47,7 +47,7 @@ class CorpusOthers:
             keep = np.flatnonzero(self._theirs(step) & (arrays["all_thread"][step] != self._code("thread")))
             found = np.concatenate([found, step.start + keep[::-1]])
             stop = step.start
-        return list(Messages(self._corpus.sql, arrays["all_row"][found[: max(k, 0)]]))
+        return list(Messages(self._corpus, arrays["all_row"][found[: max(k, 0)]]))
 
     def drawn(self, k: int, seed: int) -> list[Message]:
         return self._corpus.others(

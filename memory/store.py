@@ -117,7 +117,7 @@ class MemoryStore:
         span, arrays = self.corpus.span(user), self.corpus.arrays
         stop = span.start + int(np.searchsorted(arrays["spoken_time"][span], before))
         mine = slice(span.start, stop)
-        messages = Messages(self.corpus.sql, arrays["spoken_row"][mine])
+        messages = Messages(self.corpus, arrays["spoken_row"][mine])
         return Past(
             user, before, messages, arrays["spoken_time"][mine], arrays["vectors"][mine], self.embed, self._nearest
         )

@@ -37,6 +37,13 @@ def test_people_are_those_with_words_and_neither_bots_nor_deleted(corpus: Corpus
     assert corpus.people() == {"ann": 2, "bob": 2, "cy": 2}
 
 
+def test_messages_are_read_once_and_come_in_the_order_asked_for(corpus: Corpus) -> None:
+    [b, a] = corpus.rows([2, 1])
+    again = corpus.rows([1, 3, 2, 1])
+    assert [m.id for m in (b, a)] == ["t1_b", "t3_a"] and [m.id for m in again] == ["t3_a", "t1_c", "t1_b", "t3_a"]
+    assert again[0] is a and again[2] is b
+
+
 def scores(corpus: Corpus, **asked: object) -> list[int]:
     return list(corpus.scores(**asked))  # type: ignore[arg-type]
 
