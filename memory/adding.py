@@ -71,4 +71,5 @@ class Adding:
         if self._forgotten:  # before it is written: what stood in a file for a moment could stay in it
             clean = self._forgotten.cleaned
             text, title, place = text and clean(text), clean(title), clean(place)
-        return (*row[:3], author, row.time, text, row.score, place, row.kind, title, row.retrieved, self._import)
+        said = (row.id, row.thread, row.parent, author, row.time, text, row.score, place, row.kind, title)
+        return (*said, row.retrieved, self._import)

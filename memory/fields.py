@@ -17,8 +17,8 @@ from memory.reading import Row
 GONE = frozenset({"[deleted]", "[removed]", "[ removed by reddit ]", "[deleted by user]", "[removed by reddit]"})
 _NOBODY = GONE | {""}
 LATEST = 2**40  # seconds; anything later is milliseconds
-_MILLISECONDS = 100_000_000_000
-_KINDS = ("t1_", "t3_")
+MILLISECONDS = 100_000_000_000
+KINDS = ("t1_", "t3_")
 _NONE = (None, "")
 _HIDDEN = (True, "true", "True")
 _ESCAPED = re.compile(r"&(amp|lt|gt);")
@@ -60,7 +60,7 @@ def row(line: Fields, number: int) -> Row | str:
     if id[:3] != kind:
         return "a comment with a post's id, or the reverse"
     when = line.created_utc
-    if type(when) is not int or not 0 < when < _MILLISECONDS:
+    if type(when) is not int or not 0 < when < MILLISECONDS:
         when = moment(when)
         if when is None:
             return "no usable time"
@@ -104,7 +104,7 @@ def fullname(id: str | int | None, kind: str) -> str | None:
         return None if id is None else kind + _base36(id)
     if not id:
         return None
-    return id if id[:3] in _KINDS else kind + id
+    return id if id[:3] in KINDS else kind + id
 
 
 def _base36(number: int) -> str:
@@ -129,13 +129,13 @@ def _bracket(text: str) -> bool:
 
 def moment(value: Number) -> int | None:
     """UTC seconds of an int, float, text of either, milliseconds, or ISO text (no zone: UTC); else None."""
-    if value is None or (type(value) is int and 0 < value < _MILLISECONDS):
+    if value is None or (type(value) is int and 0 < value < MILLISECONDS):
         return value
     if isinstance(value, str):
         value = _stamp(value)
     if value is None or not math.isfinite(value) or value <= 0:
         return None
-    seconds = int(value) if value < _MILLISECONDS else int(value / 1000)
+    seconds = int(value) if value < MILLISECONDS else int(value / 1000)
     return seconds if seconds < LATEST else None
 
 

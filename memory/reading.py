@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import count, repeat
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple
+from typing import BinaryIO, Literal
+
+import msgspec
 
 from memory.errors import BadInput
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 WINDOW = 2**31  # real dumps say so; a decoder that is not told refuses them
 CHUNK = 1 << 16  # compressed bytes a step: bounds what one step can unpack to
+PART = 1 << 17  # unpacked bytes decoded together: a processor's cache holds what becomes of them
 LONGEST = 1 << 26  # bytes of a line; dump rows are below 1 MB
 EXAMPLES = 5
 
 What = Literal["repaired", "dropped", "passed over"]  # the last: not a message, so nothing is lost
 
 
-class Row(NamedTuple):
+class Row(msgspec.Struct, gc=False):
     """One message as its source states it. `thread` and `parent` may name what is not there; `line`: where it stood.
 
     `author` is still the real name. `retrieved`: UTC seconds when the source saw it, None where it does not say.
@@ -37,10 +42,10 @@ class Row(NamedTuple):
     text: str | None
     score: int | None
     place: str
-    kind: str
-    title: str
-    retrieved: int | None
-    line: int
+    kind: str = "comment"
+    title: str = ""
+    retrieved: int | None = None
+    line: int = 0
     bot: bool = False
 
 
@@ -98,26 +103,35 @@ class Source:
         Raises:
             BadInput: a line longer than 64 MB: not one object a line.
         """
-        number, rest, long = 0, list[bytes](), 0
-        for block in self.blocks(tally):
-            first, *more = block.split(b"\n")
-            rest.append(first)
-            long += len(first)
-            if not more:
-                if long > LONGEST:
-                    raise BadInput(
-                        f"{self.path}: line {number + 1} is longer than 64 MB; one JSON object a line is needed"
-                    )
-                continue
-            number += 1
-            yield number, b"".join(rest), True
-            rest = [more.pop()]
-            long = len(rest[0])
-            for line in more:
-                number += 1
-                yield number, line, True
-        if long:
-            yield number + 1, b"".join(rest), False
+        number = 1
+        for part in self.parts(tally):
+            *lines, last = part.split(b"\n")
+            yield from zip(count(number), lines, repeat(True))
+            number += len(lines)
+            if last:
+                yield number, last, False
+
+    def parts(self, tally: Tally) -> Iterator[bytes]:
+        """Whole lines, some 64 kB of them together; what comes last may have no end.
+
+        Raises:
+            BadInput: as lines().
+        """
+        rest: list[bytes] = []
+        for block in _ahead(self.blocks(tally)):
+            at = 0
+            while end := block.rfind(b"\n", at, at + PART) + 1 or block.find(b"\n", at + PART) + 1:
+                part = b"".join((*rest, block[at:end]))
+                rest, at = [], end
+                yield part
+            rest.append(block[at:])
+            if sum(map(len, rest)) > LONGEST:
+                raise BadInput(
+                    f"{self.path}: the line that begins before byte {self.done} is longer than 64 MB; "
+                    "one JSON object a line is needed"
+                )
+        if any(rest):
+            yield b"".join(rest)
 
     def blocks(self, tally: Tally) -> Iterator[bytes]:
         """Unpacked bytes, in blocks. Sets `sha256` of the file's own bytes at the end."""
@@ -165,3 +179,12 @@ class Source:
                 f"{self.path} ends in the middle of its archive: the rows before the cut are kept; "
                 "get it whole, or accept it with allow_truncated"
             )
+
+
+def _ahead(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """`blocks`, the next one made on another thread while one is in use: unpacking leaves Python to others."""
+    with ThreadPoolExecutor(1) as thread:
+        following = thread.submit(next, blocks, None)
+        while (block := following.result()) is not None:
+            following = thread.submit(next, blocks, None)
+            yield block

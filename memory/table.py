@@ -118,7 +118,9 @@ def _message(given: dict[str, Any], number: int) -> Row | str:
         fields.link_id = thread
         fields.parent_id = None if above is not None and f"t3_{above}" in (thread, f"t3_{thread}") else above
     made = row(fields, number)
-    return made if isinstance(made, str) else made._replace(bot=bot in (True, 1, "true", "True"))
+    if not isinstance(made, str):
+        made.bot = bot in (True, 1, "true", "True")
+    return made
 
 
 def _number(value: Any) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memory.importing import ImportReport, import_corpus
+from memory.reading import Row
 
 START = 1_600_000_000
 
@@ -36,3 +37,8 @@ def imported(folder: Path, *rows: dict[str, Any] | bytes, **options: Any) -> Imp
     options = {"embedder": "bag", "keep_names": True, **options}
     source = write(folder / "dump.ndjson", *rows)
     return import_corpus([source], folder / "corpus", **options)
+
+
+def plain(row: Row) -> Row:
+    """`row` as a Row and nothing more, to be compared."""
+    return Row(*(getattr(row, name) for name in Row.__struct_fields__))

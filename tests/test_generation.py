@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dumps import START, comment, imported, post, write
+from msgspec.structs import replace
 
 from memory.embed import Bag
 from memory.encoding import encode
@@ -30,7 +31,7 @@ def test_a_text_said_again_far_later_in_one_import_is_not_encoded_again(tmp_path
     record, index = Record(tmp_path / FILE, None), Index(tmp_path, Bag.name)
     post = Row("t3_a", "t3_a", None, "ann", 1, None, None, "", "post", "title", None, 1)
     said = [
-        post._replace(id=f"t1_{n}", parent="t3_a", kind="comment", title="", text=f"said {n % 3}") for n in range(10)
+        replace(post, id=f"t1_{n}", parent="t3_a", kind="comment", title="", text=f"said {n % 3}") for n in range(10)
     ]
     record.add([post, *said], "made", Tally())
     record.mend(Tally())

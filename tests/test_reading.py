@@ -75,5 +75,5 @@ def test_a_file_that_is_one_endless_line_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a"
     with file.open("wb") as sparse:
         sparse.truncate(1 << 27)
-    with pytest.raises(BadInput, match="line 1 is longer than 64 MB"):
+    with pytest.raises(BadInput, match=r"before byte 67.* is longer than 64 MB"):
         lines(file)

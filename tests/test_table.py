@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from dumps import START
+from msgspec.structs import replace
 from pyarrow import parquet
 
 from memory import table
@@ -70,7 +71,7 @@ def test_columns_of_text_throughout_are_understood_as_what_they_say() -> None:
 )
 def test_common_other_names_of_columns_are_known(names: dict[str, str]) -> None:
     [row], _ = read([{names.get(k, k): v for k, v in COMMENT.items()}])
-    assert row == ROWS[1]._replace(line=1)
+    assert row == replace(ROWS[1], line=1)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,8 @@ def read(source: Source, tally: Tally) -> Iterator[Row]:
         if isinstance(made, str):
             tally.note("dropped", made, f"{said.name}:{line}")
         else:
-            yield made._replace(bot=made.author in bots)
+            made.bot = made.author in bots
+            yield made
     digest.update(said.sha256.encode())
     source.sha256 = digest.hexdigest() if file != source.path else said.sha256
 

@@ -50,7 +50,9 @@ def _thread(post: dict[str, Any], key: str | None, where: str, line: int, tally:
         if isinstance(made, str):
             tally.note("dropped", made, where)
         else:
-            yield made._replace(author=_author(key)) if parent is None and node.get("author") is None else made
+            if parent is None and node.get("author") is None:
+                made.author = _author(key)
+            yield made
         below = node.get("replies" if parent is not None else "comments")
         children = []
         for child in below if isinstance(below, list) else []:

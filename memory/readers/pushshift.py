@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import msgspec
 
+from memory.comments import comments
 from memory.fields import Fields, row
 from memory.mending import BOM, mend
 from memory.reading import Row, Source, Tally
@@ -22,23 +23,35 @@ def recognises(head: bytes) -> bool:
 
 def read(source: Source, tally: Tally) -> Iterator[Row]:
     """The rows of `source` in its order."""
-    decode = msgspec.json.Decoder(Fields).decode
-    for number, raw, whole in source.lines(tally):
-        tally.read += 1
-        try:
-            made = row(decode(raw), number)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            for line in _mended(raw, f"{source.name}:{number}", whole, tally):
-                made = row(line, number)
-                if isinstance(made, str):
-                    tally.note("dropped", made, f"{source.name}:{number}")
-                else:
-                    yield made
-            continue
-        if isinstance(made, str):
-            tally.note("dropped", made, f"{source.name}:{number}")
+    number = 1
+    for part in source.parts(tally):
+        found = comments(part, number)
+        if found is None:
+            number += yield from _one_by_one(part, number, source.name, tally)
         else:
-            yield made
+            tally.read += len(found)
+            yield from found
+            number += len(found)
+
+
+def _one_by_one(part: bytes, number: int, name: str, tally: Tally) -> Generator[Row, None, int]:
+    """Returns the number of lines."""
+    decode = msgspec.json.Decoder(Fields).decode
+    *lines, last = part.split(b"\n")
+    for at, raw in enumerate([*lines, last] if last else lines, number):
+        tally.read += 1
+        where = f"{name}:{at}"
+        try:
+            found = [decode(raw)]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            found = _mended(raw, where, raw is not last, tally)
+        for line in found:
+            made = row(line, at)
+            if isinstance(made, str):
+                tally.note("dropped", made, where)
+            else:
+                yield made
+    return len(lines)
 
 
 def _mended(raw: bytes, where: str, whole: bool, tally: Tally) -> list[Fields]:

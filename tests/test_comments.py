@@ -1,0 +1,78 @@
+"""Many lines at once come out as each line alone."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from dumps import START, comment, plain
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.comments import comments
+from memory.fields import Fields, row
+
+
+def part(*rows: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(r).encode() + b"\n" for r in rows)
+
+
+def alone(part: bytes) -> list[Any]:
+    return [row(msgspec.json.decode(line, type=Fields), 7 + n) for n, line in enumerate(part.split(b"\n")[:-1])]
+
+
+ODD = st.fixed_dictionaries(
+    {},
+    optional={
+        "author": st.sampled_from(["ann", "[deleted]", "[Removed]", "", " ", "a b", None]),
+        "body": st.sampled_from(
+            ["", "[deleted]", " [ Removed by Reddit ] ", "a &amp; b", "a & b", "nul\0", "[x](y)", None]
+        ),
+        "created_utc": st.sampled_from([START, 0, -1, START * 1000, str(START)]),
+        "score": st.sampled_from([0, -3, None, "4"]),
+        "score_hidden": st.sampled_from([True, False, None]),
+        "retrieved_on": st.sampled_from([START, 0, None]),
+        "retrieved_utc": st.sampled_from([START + 1, 0, None]),
+        "id": st.sampled_from(["", "t1_b", "c", 7]),
+        "link_id": st.sampled_from(["t3_a", "a", "t1_a", None]),
+        "parent_id": st.sampled_from(["t1_c", "t3_a", "c", 12, None]),
+        "title": st.sampled_from(["a post", "", None]),
+        "selftext": st.sampled_from(["a post's", None]),
+        "line": st.just(3),
+        "kind": st.just("more"),
+    },
+)
+
+
+@given(st.lists(ODD, min_size=1, max_size=4))
+def test_lines_together_are_what_each_is_alone_or_are_left_to_that(odd: list[dict[str, Any]]) -> None:
+    lines = part(*(comment(f"b{n}", "a") | more for n, more in enumerate(odd)))
+    found = comments(lines, 7)
+    assert found is None or [plain(r) for r in found] == alone(lines)
+
+
+def test_what_nearly_every_line_of_a_dump_looks_like_is_taken_together() -> None:
+    usual = [
+        comment("b", "a"),
+        comment("c", "a", "t1_b", author="[deleted]", body="[deleted]"),
+        comment("d", "a", "t1_c", body="&gt; so", score_hidden=True, retrieved_on=START + 5, edited=False, replies=""),
+    ]
+    lines = part(*usual)
+    found = comments(lines, 7)
+    assert found is not None and [plain(r) for r in found] == alone(lines)
+    assert [r.score for r in found] == [1, 1, None]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"\n",
+        b"\r\n",
+        b"{}\n",
+        b"\0\n",
+        part(comment("c", "a"))[:-1] * 2 + b"\n\n",
+        part(comment("c", "a"))[:-9] + b"\n",
+    ],
+)
+def test_a_part_with_a_broken_line_is_left_to_be_read_line_by_line(broken: bytes) -> None:
+    assert comments(part(comment("b", "a")) + broken, 1) is None
