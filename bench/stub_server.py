@@ -3,7 +3,9 @@
     python -m bench.stub_server --port 8910 --latency-ms 50     prints its base URL, serves until it is stopped
     with running(latency_ms=50) as base_url: ...                the same in another process, on a free port
 
-What a client spends beyond the latency is the client's own cost. GET /stats counts, POST /reset starts over.
+What a client spends beyond the latency is the client's own cost. The same request has the same answer, always.
+`--faults 0.3` makes it hostile: that share of attempts meets a fault of bench/faults.py, the same ones in every run; a
+last message "fault: <name>" asks for one. GET /stats counts, GET /calls lists the seeds asked, POST /reset starts over.
 """
 
 from __future__ import annotations
@@ -15,13 +17,17 @@ import math
 import subprocess
 import sys
 import time
+import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+
+from bench import faults
 
 REPLY = "I see your point, but in my experience the older release was steadier."
 ODDS = {"positive": 0.6, "negative": 0.3, "1": 0.05, "0": 0.05}  # of the first token, where log-probabilities are asked
@@ -38,30 +44,43 @@ class Stats:
     most_in_flight: int = 0
     first: float = 0.0
     last: float = 0.0
+    faults: dict[str, int] = field(default_factory=dict)
 
 
 class Stub:
     """The routes of one server."""
 
-    def __init__(self, latency: float) -> None:
+    def __init__(self, latency: float, faults: float = 0.0) -> None:
         self.latency = latency  # seconds
+        self.faults = faults  # share of attempts
         self.stats = Stats()
+        self.calls: list[int] = []  # the seeds of requests in the order of their coming
+        self._attempts: Counter[bytes] = Counter()
 
     def app(self) -> web.Application:
         app = web.Application(client_max_size=2**28)
         app.add_routes(
             [
                 web.post("/v1/chat/completions", self.chat),
+                web.post("/openai/deployments/{model}/chat/completions", self.by_model),
                 web.get("/v1/models", self.models),
                 web.get("/stats", self.show),
+                web.get("/calls", self.list),
                 web.post("/reset", self.reset),
             ]
         )
         return app
 
-    async def chat(self, request: web.Request) -> web.Response:
+    async def by_model(self, request: web.Request) -> web.StreamResponse:
+        """As Azure has it. LangChain's pools are kept for the whole process: nobody else closes their connections."""
+        answer = await self.chat(request)
+        answer.force_close()
+        return answer
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
         body = json.loads(raw)
+        self.calls.append(body.get("seed") or 0)
         stats = self.stats
         stats.first = stats.first or time.time()
         stats.requests += 1
@@ -75,7 +94,24 @@ class Stub:
         finally:
             stats.in_flight -= 1
         stats.last = time.time()
-        return web.json_response(completion(body, stats.requests, characters // 4))
+        whole = json.dumps(completion(body, zlib.crc32(raw), characters // 4)).encode()
+        name = self._fault(body, raw)
+        if name is None:
+            return faults.plain(whole)
+        stats.faults[name] = stats.faults.get(name, 0) + 1
+        try:
+            return await faults.ALL[name](request, whole)
+        except ConnectionError:  # the client had enough
+            return web.Response()
+
+    def _fault(self, body: dict[str, Any], raw: bytes) -> str | None:
+        asked = str(body["messages"][-1].get("content")).partition("fault: ")[2]
+        if asked in faults.ALL:
+            return asked
+        if not self.faults:
+            return None
+        self._attempts[raw] += 1
+        return faults.drawn(self.faults, body, self._attempts[raw])
 
     async def models(self, request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": "stub", "object": "model"}]})
@@ -83,15 +119,20 @@ class Stub:
     async def show(self, request: web.Request) -> web.Response:
         return web.json_response(asdict(self.stats))
 
+    async def list(self, request: web.Request) -> web.Response:
+        return web.json_response(self.calls)
+
     async def reset(self, request: web.Request) -> web.Response:
         self.stats = Stats(in_flight=self.stats.in_flight)
+        self.calls.clear()
+        self._attempts.clear()
         return web.json_response({})
 
 
 def completion(body: dict[str, Any], number: int, tokens_in: int) -> dict[str, Any]:
     """The answer's JSON: a label where log-probabilities are asked, a number where few tokens are, else a sentence.
 
-    The sentence ends in `number`, so that no two are the same.
+    The sentence ends in `number`, so that no two requests have the same.
     """
     logprobs = None
     if body.get("logprobs"):
@@ -126,9 +167,10 @@ def completion(body: dict[str, Any], number: int, tokens_in: int) -> dict[str, A
 
 
 @contextmanager
-def running(latency_ms: float = 50.0) -> Iterator[str]:
+def running(latency_ms: float = 50.0, faults: float = 0.0) -> Iterator[str]:
     """The base URL (ending in /v1) of a server in another process, stopped at the end of the block."""
-    command = [sys.executable, "-m", "bench.stub_server", "--port", "0", "--latency-ms", str(latency_ms)]
+    options = {"--port": 0, "--latency-ms": latency_ms, "--faults": faults}
+    command = [sys.executable, "-m", "bench.stub_server", *(str(part) for pair in options.items() for part in pair)]
     root = Path(__file__).parent.parent
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as process:
         assert process.stdout is not None
@@ -138,8 +180,8 @@ def running(latency_ms: float = 50.0) -> Iterator[str]:
             process.terminate()
 
 
-async def serve(port: int, latency: float) -> None:
-    runner = web.AppRunner(Stub(latency).app(), access_log=None)
+async def serve(port: int, latency: float, faults: float) -> None:
+    runner = web.AppRunner(Stub(latency, faults).app(), access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port).start()
     host, port = runner.addresses[0][:2]
@@ -151,5 +193,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=8910, help="0 takes a free one")
     parser.add_argument("--latency-ms", type=float, default=50.0)
+    parser.add_argument("--faults", type=float, default=0.0, help="share of attempts that meet one")
     given = parser.parse_args()
-    asyncio.run(serve(given.port, given.latency_ms / 1000))
+    asyncio.run(serve(given.port, given.latency_ms / 1000, given.faults))

@@ -5,6 +5,7 @@ The only file that knows LangChain's chat models.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from memory.weights import SMOLLM2
 from simulator import embedded
 from simulator.identity import Identity, endpoint
 from simulator.llm import LLM, Completion, Failure, ModelError, Request, first_line
-from simulator.openai_chat import FATAL, OpenAIChat, retry_after
+from simulator.openai_chat import FATAL, PASSING, OpenAIChat, retry_after
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -105,7 +106,10 @@ class LangChainChat:
         options: dict[str, Any] = {"stop": list(request.stop)} if request.stop else {}
         start = time.perf_counter()
         try:
-            answer = await self._model(request).ainvoke(list(request.messages), **options)
+            async with asyncio.timeout(self._timeout):  # not every provider has one, and few bound a whole answer
+                answer = await self._model(request).ainvoke(list(request.messages), **options)
+        except TimeoutError as error:
+            raise ModelError("transport", f"{self.name}: no answer in {self._timeout:g} s") from error
         except Exception as error:  # the one boundary to foreign code: a provider may raise anything
             raise _classed(error, self.name) from error
         return _completion(answer, time.perf_counter() - start)
@@ -147,12 +151,16 @@ def _classed(error: Exception, name: str) -> ModelError:
     said = first_line(error)
     kind: Failure
     if status == 429 or isinstance(error, known.ModelRateLimitError):
-        return ModelError("limit", f"{name} asks to wait: {said}", wait=retry_after(error))
+        spent = getattr(error, "code", None) == "insufficient_quota"
+        said = f"{name}{' has no quota left' if spent else ' asks to wait'}: {said}"
+        return ModelError("limit", said, wait=retry_after(error), fatal=spent)
     if status in FATAL:
         return ModelError("refused", f"{name}: {FATAL[status]} ({said})", fatal=True)
     filtered = getattr(error, "code", None) == "content_filter" or "content filter" in said  # the latter by Azure
     if filtered or isinstance(error, known.ModelRefusalError):
         kind = "content_filter"
+    elif status in PASSING:
+        kind = "transport"
     elif isinstance(error, known.ModelInvalidRequestError | known.ContextOverflowError) or status in range(400, 500):
         kind = "refused"
     else:

@@ -6,13 +6,16 @@ here against what we read. That halves the CPU of a call. The only file that kno
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from memory.errors import Missing
+from memory.errors import Missing, clip
 from simulator import embedded
 from simulator.llm import Completion, Failure, ModelError, Request, first_line
 
@@ -21,7 +24,13 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 MOST_LOGPROBS = 20  # what hosted endpoints allow
-FATAL = {401: "the key is not accepted", 403: "the key may not use this", 404: "no such model or address"}
+FATAL = {
+    401: "the key is not accepted",
+    402: "there is no credit left",
+    403: "the key may not use this",
+    404: "no such model or address",
+}
+PASSING = (408, 409, 425)  # of the 4xx: the request was good, the moment was not
 
 
 class Top(msgspec.Struct):
@@ -97,24 +106,36 @@ class OpenAIChat:
     def _open(self, model: str, base_url: str | None, key: str, timeout: float) -> None:
         from openai import AsyncOpenAI, DefaultAioHttpClient
 
+        from simulator.bounded import bound
+
         self._model = model
-        pool = DefaultAioHttpClient(timeout=timeout)
+        self._timeout = timeout
+        pool = DefaultAioHttpClient(
+            timeout=timeout,
+            follow_redirects=False,  # words go to the endpoint that was named, nowhere else
+            headers={"Accept-Encoding": "identity"},  # a small answer may unpack to any size
+            event_hooks={"response": [bound]},
+        )
         self._client: AsyncOpenAI = AsyncOpenAI(
             api_key=key, base_url=base_url, http_client=pool, max_retries=0, timeout=timeout
         )
 
     async def __call__(self, request: Request) -> Completion:
+        import aiohttp
         import openai
 
         start = time.perf_counter()
         try:
-            answer = await self._client.post("/chat/completions", body=self._body(request), cast_to=object)
+            async with asyncio.timeout(self._timeout):  # the client's own bounds each read alone
+                answer = await self._client.post("/chat/completions", body=self._body(request), cast_to=object)
         except openai.APIStatusError as error:
             raise self._refused(error) from error
-        except openai.APITimeoutError as error:
-            raise ModelError("transport", f"{self.name}: no answer in time") from error
-        except openai.APIError as error:
-            raise ModelError("transport", f"{self.name}: {first_line(error)}") from error
+        except ModelError as error:
+            raise ModelError(error.kind, f"{self.name}: {error}") from error
+        except TimeoutError as error:
+            raise ModelError("transport", f"{self.name}: no answer in {self._timeout:g} s") from error
+        except (openai.APIError, aiohttp.ClientError) as error:
+            raise ModelError("transport", f"{self.name}: {first_line(error.__cause__ or error)}") from error
         except ValueError as error:  # a body that says it is JSON and is not
             raise ModelError("transport", f"{self.name}: the answer is not JSON ({first_line(error)})") from error
         return self._read(answer, time.perf_counter() - start)
@@ -136,12 +157,17 @@ class OpenAIChat:
     def _refused(self, error: openai.APIStatusError) -> ModelError:
         status, said, wait = error.status_code, first_line(error), retry_after(error)
         if status == 429:
-            return ModelError("limit", f"{self.name} asks to wait: {said}", wait=wait)
+            spent = error.code == "insufficient_quota"
+            said = f"{self.name}{' has no quota left' if spent else ' asks to wait'}: {said}"
+            return ModelError("limit", said, wait=wait, fatal=spent)
         if status in FATAL:
             return ModelError("refused", f"{self.name}: {FATAL[status]} ({said})", fatal=True)
         if error.code == "content_filter":
             return ModelError("content_filter", f"{self.name} withheld the answer: {said}")
-        kind: Failure = "refused" if 400 <= status < 500 and status != 408 else "transport"
+        if 300 <= status < 400:
+            where = clip(error.response.headers.get("location", "nowhere"))
+            said = f"it redirects to {where}; if you trust that address, name it with --base-url"
+        kind: Failure = "refused" if 400 <= status < 500 and status not in PASSING else "transport"
         return ModelError(kind, f"{self.name}: {said}", wait=wait)
 
     def _read(self, body: object, seconds: float) -> Completion:
@@ -177,9 +203,14 @@ class OpenAIChat:
 
 
 def retry_after(error: Exception) -> float | None:
-    """Seconds that the response in `error` asks to wait; None where there is none, or it names a date."""
+    """Seconds that the response in `error` asks to wait, said as seconds or as a date; None where it asks nothing."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    said = headers.get("retry-after") or ""
     try:
-        return max(0.0, float(headers["retry-after"]))
-    except (KeyError, ValueError):
-        return None
+        seconds = float(said)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(said).astimezone(UTC) - datetime.now(UTC)).total_seconds()
+        except ValueError:
+            return None
+    return seconds if seconds > 0 else None

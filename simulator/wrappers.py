@@ -10,22 +10,27 @@ from dataclasses import dataclass, field
 from simulator.llm import LLM, Completion, ModelError, Request
 
 RETRIED = ("transport", "limit", "empty")  # the other failures would come back the same
+GONE = ("transport", "limit")  # nothing came back at all
 
 
 @dataclass
 class Retried:
-    """Asks again after a failure that may pass: exponential waits with jitter, or as long as the server says.
+    """Asks again after a failure that may pass: after exponential waits, or as long as the server says, with jitter.
 
-    Until a first call has succeeded, a transport failure that outlives its attempts is fatal: the endpoint is not
-    there, and a log full of failed turns would help nobody.
+    A call takes at most attempts * timeout + (attempts - 1) * longest_wait seconds: 660 as the settings are.
+
+    An endpoint that is gone ends the run, because a log full of failed turns would help nobody: when it cannot be
+    reached before it has ever answered, or when `patience` calls in a row, whoever made them, have failed for good.
     """
 
     inner: LLM
     attempts: int = 4
     first_wait: float = 0.5  # seconds, doubled each time
-    longest_wait: float = 60.0
+    longest_wait: float = 60.0  # also where the server says more
+    patience: int = 8
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     answered: bool = False
+    lost: int = 0  # calls in a row that failed for good
 
     @property
     def name(self) -> str:
@@ -38,15 +43,33 @@ class Retried:
                 completion = await self.inner(request)
             except ModelError as error:
                 error.attempts = attempt
-                if error.fatal or error.kind not in RETRIED or attempt == self.attempts:
-                    error.fatal = error.fatal or (error.kind == "transport" and not self.answered)
+                if error.fatal or error.kind not in RETRIED:
                     raise
-                wait = self.first_wait * 2 ** (attempt - 1) * (0.5 + jitter.random())
-                await self.sleep(min(self.longest_wait, wait if error.wait is None else error.wait))
+                if attempt == self.attempts:
+                    raise self._given_up(error) from error
+                await self.sleep(self._wait(attempt, error.wait, jitter.random()))
             else:
-                self.answered = True
+                self.answered, self.lost = True, 0
                 return completion
         raise ModelError("transport", f"{self.name}: no attempts allowed; set attempts to 1 or more", fatal=True)
+
+    def _wait(self, attempt: int, told: float | None, jitter: float) -> float:
+        """Seconds; never less than told, but for `longest_wait`. Jitter keeps those apart who were told the same."""
+        own = self.first_wait * 2 ** (attempt - 1)
+        return min(self.longest_wait, own * (0.5 + jitter) if told is None else told + self.first_wait * jitter)
+
+    def _given_up(self, error: ModelError) -> ModelError:
+        if error.kind not in GONE:
+            self.lost = 0
+            return error
+        self.lost += 1
+        if error.kind == "transport" and not self.answered:
+            error.fatal = True
+        elif self.lost >= self.patience:
+            said = f"{error}; the last {self.lost} calls failed: the run stops here, and the same command goes on"
+            error = ModelError(error.kind, said, fatal=True)
+            error.attempts = self.attempts
+        return error
 
     async def close(self) -> None:
         await self.inner.close()

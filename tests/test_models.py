@@ -9,7 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any, ClassVar
 
 import pytest
 from aiohttp import web
@@ -17,6 +19,7 @@ from aiohttp import web
 from memory.errors import BadInput, Missing, UnknownName
 from simulator.llm import Completion, ModelError, Request
 from simulator.models import open_llm
+from simulator.openai_chat import retry_after
 
 
 def answer(content: Any = "fine", finish: str = "stop", **more: Any) -> dict[str, Any]:
@@ -59,10 +62,17 @@ REFUSALS: dict[str, tuple[int, dict[str, str]]] = {
     "404": (404, {}),
     "429": (429, {}),
     "429-after-3": (429, {"Retry-After": "3"}),
-    "429-after-a-date": (429, {"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}),
+    "429-after-a-past-date": (429, {"Retry-After": "Wed, 21 Oct 2020 07:28:00 GMT"}),
+    "429-after-nonsense": (429, {"Retry-After": "soon"}),
     "500": (500, {}),
     "503": (503, {"Retry-After": "2"}),
+    "402": (402, {}),
+    "408": (408, {}),
+    "409": (409, {}),
+    "429-spent": (429, {}),
 }
+CODES = {"400-filtered": "content_filter", "429-spent": "insufficient_quota"}
+REFUSED_FOR_NOW = [("429", None), ("429-after-3", 3.0), ("429-after-a-past-date", None), ("429-after-nonsense", None)]
 WRONG: dict[str, Any] = {
     "null": None,
     "a-list": [],
@@ -126,7 +136,7 @@ class Server:
         self.peers.append(request.transport and request.transport.get_extra_info("peername"))
         if name in REFUSALS:
             status, headers = REFUSALS[name]
-            error = {"message": f"because {name}", "code": "content_filter" if name == "400-filtered" else None}
+            error = {"message": f"because {name}", "code": CODES.get(name)}
             return web.json_response({"error": error}, status=status, headers=headers)
         if name == "reset" and request.transport:
             request.transport.abort()
@@ -208,7 +218,7 @@ def refusal(ask: Asking, name: str) -> ModelError:
     return caught.value
 
 
-@pytest.mark.parametrize("name", ["401", "403", "404"])
+@pytest.mark.parametrize("name", ["401", "402", "403", "404"])
 def test_what_every_call_would_meet_is_fatal(ask: Asking, name: str) -> None:
     error = refusal(ask, name)
     assert (error.kind, error.fatal) == ("refused", True)
@@ -220,13 +230,28 @@ def test_a_parameter_that_is_refused_fails_its_own_call_only(ask: Asking) -> Non
     assert (error.kind, error.fatal) == ("refused", False)
 
 
-@pytest.mark.parametrize(("name", "wait"), [("429", None), ("429-after-3", 3.0), ("429-after-a-date", None)])
+@pytest.mark.parametrize(("name", "wait"), REFUSED_FOR_NOW)
 def test_an_endpoint_that_is_asked_too_often_says_how_long_to_wait(ask: Asking, name: str, wait: float | None) -> None:
     error = refusal(ask, name)
     assert (error.kind, error.fatal, error.wait) == ("limit", False, wait)
 
 
-@pytest.mark.parametrize("name", ["500", "503", "reset", "html", "html-as-json", "half"])
+def test_a_quota_that_is_used_up_ends_the_run(ask: Asking) -> None:
+    error = refusal(ask, "429-spent")
+    assert (error.kind, error.fatal) == ("limit", True) and "no quota left" in str(error)
+
+
+def test_a_date_to_wait_for_is_read_as_seconds() -> None:
+    class Answer:
+        headers: ClassVar = {"retry-after": format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)}
+
+    error = ValueError()
+    error.response = Answer  # type: ignore[attr-defined]
+    wait = retry_after(error)
+    assert wait is not None and 18 < wait <= 20
+
+
+@pytest.mark.parametrize("name", ["500", "503", "408", "409", "reset", "html", "html-as-json", "half"])
 def test_an_endpoint_in_trouble_is_worth_another_try(ask: Asking, name: str) -> None:
     error = refusal(ask, name)
     assert (error.kind, error.fatal) == ("transport", False)

@@ -28,13 +28,21 @@ def test_every_call_takes_the_latency_and_is_counted(url: str) -> None:
     root = url.removesuffix("/v1")
     fetch(f"{root}/reset", {})
     start = time.perf_counter()
-    said = [fetch(f"{url}/chat/completions", {"messages": [{"role": "user", "content": "abcd" * 5}]}) for _ in "12"]
+    ask = {"messages": [{"role": "user", "content": "abcd" * 5}]}
+    said = [fetch(f"{url}/chat/completions", ask | {"seed": seed}) for seed in (7, 8)]
     assert time.perf_counter() - start >= 0.1
     texts = {answer["choices"][0]["message"]["content"] for answer in said}
     assert len(texts) == 2
     assert said[0]["usage"]["prompt_tokens"] == 5
+    assert fetch(f"{root}/calls") == [7, 8]
     stats = fetch(f"{root}/stats")
     assert (stats["requests"], stats["most_in_flight"], stats["input_characters"]) == (2, 1, 40)
+
+
+def test_the_same_request_has_the_same_answer(url: str) -> None:
+    ask = {"messages": [{"role": "user", "content": "hello"}], "seed": 3}
+    first, second = (fetch(f"{url}/chat/completions", ask) for _ in "12")
+    assert first["choices"] == second["choices"]
 
 
 def test_our_own_model_seam_reads_its_answers_and_log_probabilities(url: str) -> None:

@@ -1,6 +1,7 @@
 """Wrappers around the model seam: asking again, counting."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -34,12 +35,60 @@ def test_a_failure_that_passes_is_asked_again_after_growing_waits() -> None:
 
 def test_the_server_decides_how_long_to_wait() -> None:
     _, waits, _ = retried(Scripted([ModelError("limit", "slow down", wait=3.0), "yes"]))
-    assert waits == [3.0]
+    assert 3.0 <= waits[0] <= 3.5  # with jitter, so that those who were told the same come one after another
 
 
 def test_a_wait_is_never_longer_than_a_minute() -> None:
     _, waits, _ = retried(Scripted([ModelError("limit", "slow down", wait=9e9), "yes"]))
     assert waits == [60.0]
+
+
+def test_the_same_request_waits_the_same_and_another_one_otherwise() -> None:
+    def waits(seed: int) -> list[float]:
+        found: list[float] = []
+
+        async def sleep(seconds: float) -> None:
+            found.append(seconds)
+
+        with pytest.raises(ModelError):
+            asyncio.run(Retried(Scripted(ModelError("empty", "")), sleep=sleep)(replace(ASK, seed=seed)))
+        return found
+
+    assert waits(7) == waits(7) != waits(8) and len(waits(7)) == 3
+
+
+def test_an_endpoint_that_is_gone_ends_the_run_after_a_row_of_lost_calls() -> None:
+    gone = ModelError("transport", "no route")
+    model = Scripted(["yes", *[gone] * 7, "yes", *[gone] * 8])
+    llm = Retried(model, attempts=1)
+
+    async def calls() -> list[bool | None]:
+        ended: list[bool | None] = []
+        for _ in range(17):
+            try:
+                await llm(ASK)
+                ended.append(None)
+            except ModelError as error:
+                ended.append(error.fatal)
+                said = str(error)
+        assert said == "no route; the last 8 calls failed: the run stops here, and the same command goes on"
+        return ended
+
+    assert asyncio.run(calls()) == [None, *[False] * 7, None, *[False] * 7, True]
+
+
+def test_failures_of_single_answers_are_no_sign_of_an_endpoint_that_is_gone() -> None:
+    llm = Retried(Scripted(ModelError("empty", "no words")), attempts=1)
+
+    async def calls() -> list[bool]:
+        found = []
+        for _ in range(20):
+            with pytest.raises(ModelError) as caught:
+                await llm(ASK)
+            found.append(caught.value.fatal)
+        return found
+
+    assert asyncio.run(calls()) == [False] * 20
 
 
 @pytest.mark.parametrize("kind", ["refused", "content_filter", "truncated"])
