@@ -34,7 +34,7 @@ class ModelError(PersonaconvError):
         self.attempts = 1
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """What foreign code's exception says: at most 200 characters of its first line, its class where it is silent."""
     lines = str(error).strip().splitlines()
     return lines[0][:200] if lines else type(error).__name__
