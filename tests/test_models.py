@@ -141,7 +141,7 @@ class Server:
         if name == "reset" and request.transport:
             request.transport.abort()
         if name == "late":
-            await asyncio.sleep(1)
+            await asyncio.sleep(9)
             name = "plain"
         if name == "html":
             return web.Response(text="<html><body>Sign in</body></html>", content_type="text/html")
@@ -261,7 +261,7 @@ def test_a_call_takes_no_longer_than_its_time_out(provider: str, served: tuple[S
     with asking(provider, served[1], seconds=0.3) as ask:
         start = time.perf_counter()
         assert refusal(ask, "late").kind == "transport"
-    assert time.perf_counter() - start < 1
+    assert time.perf_counter() - start < 8
 
 
 @pytest.mark.parametrize("name", WRONG)
