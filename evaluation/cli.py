@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from evaluation.benchmark.options import bench
 from evaluation.simulating import BaseURL, simulate
 from memory.errors import BadInput, PersonaconvError
 
@@ -151,6 +152,9 @@ def recall(  # noqa: PLR0913 - the options of a command are its parameters
     from evaluation.recalling import show_recalled
 
     show_recalled(corpus, user, text, before, policy, model, base_url)
+
+
+app.command()(bench)
 
 
 @app.command("bench-recall")

@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from simulator.run import Progress
     from simulator.wrappers import Usage
 
+WIDE = 240  # columns where there is no terminal: a file or a pipe takes lines of any length
 EVERY = 10.0  # seconds between plain lines where there is no terminal
 
 
 def console() -> Console:
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=True)
+    found = Console(highlight=False, soft_wrap=True)
+    if not found.is_terminal:
+        found.width = WIDE
+    return found
 
 
 def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable[str] = ()) -> None:

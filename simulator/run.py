@@ -141,10 +141,10 @@ async def _play(  # noqa: PLR0913 - one caller; the parts of one run
                 progress.stops[stop] = progress.stops.get(stop, 0) + 1
                 watch(progress, None)
 
-        await _together([worker() for _ in range(min(spec.concurrency, len(jobs)))])
+        await together([worker() for _ in range(min(spec.concurrency, len(jobs)))])
 
 
-async def _together(work: Sequence[Coroutine[None, None, None]]) -> None:
+async def together(work: Sequence[Coroutine[None, None, None]]) -> None:
     """Runs all at once, and raises the first error itself rather than a group of them."""
     first: BaseException | None = None
     try:

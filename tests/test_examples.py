@@ -60,13 +60,14 @@ def test_memories_are_ranked_without_a_model(corpus: Path, capsys: pytest.Captur
     assert "held-out reply: " in printed and "both controls, nDCG@5" in printed
 
 
-def test_the_benchmark_prints_a_table_for_each_task_and_names_its_report(
+def test_the_benchmark_prints_a_table_for_each_task_and_the_published_rows_and_names_its_rows(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_benchmark.main(corpus, tmp_path, run_benchmark.SPEC.model_copy(update={"threads": 1}), Scripted(say))
+    run_benchmark.main(corpus, tmp_path, run_benchmark.SPEC.model_copy(update={"items": 2}), Scripted(say))
     printed = capsys.readouterr().out
-    assert all(f"{task}, replay" in printed for task in ("generation", "impact", "sentiment"))
-    assert printed.rstrip().endswith(str(tmp_path / "report.html"))
+    assert all(f"{task}, all items" in printed for task in ("generation", "impact", "sentiment"))
+    assert "other data, other protocol" in printed
+    assert printed.rstrip().endswith(str(tmp_path / "rows.ndjson"))
 
 
 def test_an_own_retriever_decides_what_is_remembered(

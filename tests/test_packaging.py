@@ -19,7 +19,12 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OURS = ["memory", "simulator", "evaluation"]
 # Distribution -> what it installs as, where the two differ.
-MODULES = {"rouge-score": "rouge_score", "scikit-learn": "sklearn", "langgraph-checkpoint-sqlite": "langgraph"}
+MODULES = {
+    "rouge-score": "rouge_score",
+    "pyyaml": "yaml",
+    "scikit-learn": "sklearn",
+    "langgraph-checkpoint-sqlite": "langgraph",
+}
 # Imported module -> the declared package that brings it.
 PARTS = {"langchain_core": "langchain", "aiohttp": "openai", "click": "typer", "markupsafe": "jinja2"}
 

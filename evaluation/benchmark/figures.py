@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
-from importlib.metadata import version
-from typing import Any, Literal
+from typing import Literal
 
 from evaluation.benchmark.items import POSITIVE
 
@@ -20,7 +18,6 @@ FILL = 1.0  # what a message starts with: stands for a number that could not be 
 STAMPS = {
     "f1_positive": "F1 of the class positive, as for GPT and Claude",
     "f1_weighted": "F1 weighted by support, as for LLaMA and DeepSeek",
-    "bleu": "NLTK sentence BLEU, method 1, lower-cased, NLTKWordTokenizer without sentence splitting",
 }
 
 
@@ -59,29 +56,11 @@ def regression(truth: Sequence[float], said: Sequence[float | None], counting: C
 
 
 def texts(truth: str, said: str) -> dict[str, float]:
-    """rouge1, rougeL (F, stemmer) and bleu of one answer."""
-    from evaluation.metrics import rouge
+    """rouge1, rougeL (F, stemmer), bleu (NLTK, method 1) and meteor of one answer."""
+    from evaluation.metrics import texts as made
 
-    one, long = rouge(truth, said)
-    return {"rouge1": one, "rougeL": long, "bleu": bleu(truth, said)}
-
-
-def bleu(truth: str, said: str) -> float:
-    """NLTK's sentence BLEU up to 4-grams, smoothing method 1, over lower-cased words."""
-    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu  # type: ignore[import-untyped]
-
-    split = _tokenizer().tokenize
-    words, reference = split(said.lower()), split(truth.lower())
-    if not words or not reference:
-        return 0.0
-    return float(sentence_bleu([reference], words, smoothing_function=SmoothingFunction().method1))
-
-
-@cache
-def _tokenizer() -> Any:
-    from nltk import NLTKWordTokenizer  # type: ignore[import-untyped]
-
-    return NLTKWordTokenizer()
+    one, long = made.rouge(truth, said)
+    return {"rouge1": one, "rougeL": long, "bleu": made.bleu_nltk(truth, said), "meteor": made.meteor(truth, said)}
 
 
 def best_of(values: Sequence[float | None], drop_zero: bool) -> float | None:
@@ -103,6 +82,7 @@ def mean_of(values: Sequence[float | None], counting: Counting) -> float:
 
 def stamp(name: str) -> str:
     """What stands beside a figure of this name."""
-    library = {"rouge1": "rouge-score", "rougeL": "rouge-score", "bleu": "nltk"}.get(name)
-    made = [STAMPS.get(name, ""), f"{library} {version(library)}" if library else ""]
-    return "; ".join(part for part in made if part)
+    from evaluation.metrics import METRICS
+
+    known = {m.name: m for m in METRICS}.get({"bleu": "bleu_nltk"}.get(name, name))
+    return STAMPS.get(name) or (known.stamp() if known else "")

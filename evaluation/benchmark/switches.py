@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 class Switches(BaseModel):
     """On is the reference's behaviour; each says what off does. (f-N): its number in the list of known defects."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     target_by_score: bool = True
     """(f-1) The most extreme score is the target. Off: the latest reply, and no score is asked of a post."""

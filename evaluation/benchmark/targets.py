@@ -58,8 +58,8 @@ def choose(store: MemoryStore, n: int, seed: int, earlier: int = 5, places: Sequ
     """`n` targets of `n` people (0: one of everybody who qualifies); the draw for n is the start of that for n + 1.
 
     A target is a comment with a known score, below a message with words. Its person, and a matched other of the
-    community who is not in the thread, have `earlier` messages before it outside of the thread, one of which can be
-    the example. No rule looks at the value of a score. `places`: communities to stay in; () for all.
+    community who had not spoken in the thread, have `earlier` messages before it outside of the thread, one of which
+    can be the example. No rule looks at the value of a score. `places`: communities to stay in; () for all.
 
     Raises: BadInput where fewer than `n` people qualify, with how many do.
     """
@@ -114,8 +114,8 @@ def _whole(store: MemoryStore, message: Message, person: str, dice: Random, earl
 
 
 def _alike(store: MemoryStore, own: History, thread: Thread, dice: Random) -> Iterator[str]:
-    """People of the community who are not in the thread, the ALIKE nearest in size in an order by lot."""
-    there = {m.author for m in thread.messages}
+    """People of the community who have not spoken in the thread, the ALIKE nearest in size in an order by lot."""
+    there = {m.author for m in thread.messages if m.time <= own.before}
     near = [n for n in CorpusOthers(store, own, thread.id).like(ALIKE + len(there)) if n not in there][:ALIKE]
     return iter(dice.sample(near, len(near)))
 

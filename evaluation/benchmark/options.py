@@ -1,0 +1,57 @@
+"""personaconv bench: its options, each in the place of a field of the YAML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Many = list[str] | None
+
+
+def bench(  # noqa: PLR0913 - the options of a command are its parameters
+    what: Annotated[str | None, typer.Argument(help="A YAML file of fields; or list, or describe.")] = None,
+    config: Annotated[Path | None, typer.Argument(help="The YAML file to describe.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Its folder; an unfinished benchmark there goes on.")] = Path(
+        "runs/bench"
+    ),
+    data: Annotated[str | None, typer.Option(help="A corpus folder (corrected) or benchmark file (reference).")] = None,
+    protocol: Annotated[str | None, typer.Option(help="corrected or reference.")] = None,
+    task: Annotated[Many, typer.Option(help="sentiment, impact, generation; repeatable.")] = None,
+    setting: Annotated[Many, typer.Option(help="p-conv, p-nonconv, np-conv, or own/parent ...; repeatable.")] = None,
+    policy: Annotated[Many, typer.Option(help="A policy, e.g. dense:k=8; repeatable.")] = None,
+    model: Annotated[Many, typer.Option(help="embedded, openai:<model>, <provider>:<model>; repeatable.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint for the models.")] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="Decides what is sampled; repeatable.")] = None,
+    items: Annotated[int | None, typer.Option(help="How many items of each cell, 0 for all.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Answers to a question.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Calls in flight.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds for one attempt of a call.")] = None,
+    price: Annotated[str | None, typer.Option(help="Of a million tokens, e.g. input=0.15,output=0.6.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be asked and cost; ask nothing.")] = False,
+    published: Annotated[bool, typer.Option(help="Print the published rows below ours, marked.")] = False,
+) -> None:
+    """Run PersonaConvBench: tasks x settings x policies x models x seeds, corrected or as the reference does."""
+    from evaluation.benchmark import command
+    from evaluation.benchmark.spec import BenchSpec
+
+    if what == "list":
+        command.list_names()
+        return
+    flags: dict[str, Any] = {
+        "data": data, "protocol": protocol, "tasks": task, "settings": setting, "policies": policy, "models": model,
+        "base_url": base_url, "seeds": seed, "items": items, "repeats": repeats, "concurrency": concurrency,
+        "timeout": timeout,
+    }  # fmt: skip
+    given = {name: value for name, value in flags.items() if value not in (None, [])}
+    path = config if what == "describe" else Path(what) if what else None
+    spec = BenchSpec.read(path, given)
+    if price:
+        spec = BenchSpec.of(spec.model_dump() | {"prices": dict.fromkeys(spec.models, price)})
+    if what == "describe":
+        command.describe(spec)
+    elif dry_run:
+        command.dry_run(spec)
+    else:
+        command.bench(spec, out, show_published=published)

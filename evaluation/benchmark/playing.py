@@ -1,0 +1,134 @@
+"""Runs the cells of a benchmark: each has a run folder of its own, with the log and the rules of any other run."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+from evaluation.benchmark.items import TaskName
+from evaluation.benchmark.spec import BenchSpec, Job
+from memory.lock import held
+from simulator import runlog
+from simulator.llm import LLM
+from simulator.manifest import agree
+from simulator.records import Turn
+from simulator.run import Progress, together
+from simulator.runlog import Key, RunLog
+
+CELLS = "cells"
+
+Watch = Callable[[Progress, Job], None]
+
+
+class Log(Protocol):
+    done: dict[Key, Turn]
+
+    def append(self, turn: Turn) -> None: ...
+
+
+@dataclass(frozen=True)
+class Question:
+    """One item of a cell, asked once: `calls` turns come of it. `id`: the thread and item, and which repeat."""
+
+    id: tuple[str, str, int]
+    calls: int
+    ask: Callable[[LLM, Log, str], Awaitable[None]]  # model, log, name of the run
+
+
+class Source(Protocol):
+    """A protocol over its data: evaluation/benchmark/sources.py."""
+
+    @property
+    def data(self) -> Path: ...
+    def questions(self, job: Job) -> Sequence[Question]:
+        """In the order of asking; the same items for every job."""
+
+    def decides(self, job: Job) -> dict[str, Any]:
+        """What decides the answers of a cell besides the spec: data, items, wording."""
+
+    async def rows(self, job: Job, turns: Sequence[Turn], first: bool) -> list[dict[str, Any]]:
+        """One row per (item, task, repeat) of a cell; with `first` those of the baselines too."""
+
+    def counts(self) -> list[tuple[str, TaskName | str, str, int]]:
+        """(setting, task, what, how many) of the selection."""
+
+    def close(self) -> None: ...
+
+
+async def play(spec: BenchSpec, source: Source, out: Path, open_llm: Callable[[str], LLM], watch: Watch) -> Progress:
+    """All cells into `out`, or what is missing there. `open_llm`: a model by its name; closed here.
+
+    Raises: BadInput where a cell's folder was made otherwise, Busy, a fatal ModelError.
+    """
+    jobs = list(spec.jobs())
+    progress = Progress(threads=len(jobs))
+    progress.calls = sum(question.calls for job in jobs for question in source.questions(job))
+    with held(out, "bench"):
+        for model in spec.models:
+            llm = open_llm(model)
+            try:
+                for job in (j for j in jobs if j.model == model):
+                    await _play(spec, job, source, out / CELLS / job.folder, llm, progress, watch)
+                    progress.threads_done += 1
+            finally:
+                await llm.close()
+    return progress
+
+
+async def _play(  # noqa: PLR0913 - one caller; the parts of one cell
+    spec: BenchSpec, job: Job, source: Source, folder: Path, llm: LLM, progress: Progress, watch: Watch
+) -> None:
+    def seen(turn: Turn) -> None:
+        progress.calls_done += 1
+        progress.failed += turn.failure is not None
+        watch(progress, job)
+
+    wanted = manifest(spec, job, source, llm.name, folder)
+    agree(folder, wanted, folder)
+    log = RunLog(folder, seen)
+    progress.found += len(log.done)
+    progress.calls_done += len(log.done)
+    progress.failed += sum(turn.failure is not None for turn in log.done.values())
+    waiting = iter(source.questions(job))
+
+    async def worker() -> None:
+        for question in waiting:
+            await question.ask(llm, log, wanted["run"])
+
+    try:
+        await together([worker() for _ in range(spec.concurrency)])
+    finally:
+        log.close()
+
+
+def manifest(spec: BenchSpec, job: Job, source: Source, model: str, folder: Path) -> dict[str, Any]:
+    """What decides the answers of a cell; a folder goes on only under the same."""
+    from os.path import relpath
+
+    cell = {"setting": job.setting, "policy": job.policy, "seed": job.seed}
+    decides = runlog.plain({"spec": spec.decides(), "cell": cell, "model": model, **source.decides(job)})
+    folder.mkdir(parents=True, exist_ok=True)
+    return {
+        "format": 1,
+        "run": sha256(runlog.canonical(decides)).hexdigest()[:12],
+        "decides": decides,
+        "corpus": relpath(source.data, folder),
+        "versions": {"python": platform.python_version()},
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+async def rows(spec: BenchSpec, source: Source, out: Path) -> list[dict[str, Any]]:
+    """The rows of all cells that have turns, made from their logs alone; baselines once."""
+    found: list[dict[str, Any]] = []
+    for job in spec.jobs():
+        turns = await asyncio.to_thread(runlog.turns, out / CELLS / job.folder)
+        if turns:
+            found += await source.rows(job, turns, first=not found)
+    return found

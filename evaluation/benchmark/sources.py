@@ -1,0 +1,200 @@
+"""The two protocols as sources of questions and rows: corrected over a corpus, reference over the benchmark's file"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import memory.retrievers
+from evaluation import tasks
+from evaluation.benchmark import corrected, wording
+from evaluation.benchmark.grid import CELLS
+from evaluation.benchmark.items import SETTINGS, Item, Selection, Setting, TaskName
+from evaluation.benchmark.playing import Log, Question, Source
+from evaluation.benchmark.posts import read_posts
+from evaluation.benchmark.reference import Reference
+from evaluation.benchmark.referring import answer, row, with_cosines
+from evaluation.benchmark.spec import BenchSpec, Job
+from evaluation.benchmark.targets import Target, choose
+from memory import policy
+from memory.asking import Remembering
+from memory.doors import CorpusDoors
+from memory.store import MemoryStore
+from simulator import prompt
+from simulator.llm import LLM, asking
+from simulator.prompt import Budget
+from simulator.records import Turn
+from simulator.turn import Cast
+
+
+def open_source(spec: BenchSpec) -> Source:
+    """Raises Missing or BadInput where `spec.data` is not what its protocol needs."""
+    from memory.errors import Missing
+
+    if not spec.data:
+        what = "a corpus folder made by import" if spec.protocol == "corrected" else "the benchmark's JSON file"
+        raise Missing(f"no data named; the {spec.protocol} protocol needs {what}: --data")
+    return Corrected(spec) if spec.protocol == "corrected" else Referenced(spec)
+
+
+class Corrected:
+    """Items of an imported corpus in the cells of the grid."""
+
+    def __init__(self, spec: BenchSpec) -> None:
+        self.spec, self.data = spec, Path(spec.data)
+        self.store = MemoryStore.open(self.data)
+
+    @cached_property
+    def targets(self) -> list[Target]:
+        return choose(self.store, self.spec.items, self.spec.draw, self.spec.earlier, self.spec.places)
+
+    def questions(self, job: Job) -> list[Question]:
+        calls, repeats = len(self.spec.tasks), max(self.spec.answers(task) for task in self.spec.tasks)
+        make = cache(lambda: policy.load(memory.retrievers, job.policy or "none"))
+        CorpusDoors(self.store, _nobody).check(make())
+        return [
+            Question((t.slot.thread, t.id, n), calls, self._ask(job, t, n, make()))
+            for t in self.targets
+            for n in range(repeats)
+        ]
+
+    def _ask(self, job: Job, target: Target, repeat: int, retriever: Any) -> Any:
+        async def ask(llm: LLM, log: Log, run: str) -> None:
+            spec = self.spec
+            cast_ = Cast(
+                run=run,
+                mode="replay",
+                past=self.store,
+                retriever=retriever,
+                retriever_name=job.policy or "none",
+                llm=llm,
+                log=log,
+                asks=(),
+                seed=job.seed,
+                budget=Budget(spec.thread_tokens, spec.memory_tokens, spec.message_tokens),
+                doors=CorpusDoors(self.store, self._memory(llm, job.seed)),
+            )
+            thread = self.store.corpus.thread(target.slot.thread)
+            await corrected.ask_item(target, thread, CELLS[job.setting], spec.tasks, cast_, self.store, repeat)
+
+        return ask
+
+    def _memory(self, llm: LLM, seed: int) -> Remembering:
+        """One for a model and seed, so that what a policy asked once is not asked again."""
+        if (llm.name, seed) not in self._asked:
+            self._asked[llm.name, seed] = Remembering(asking(llm, seed))
+        return self._asked[llm.name, seed]
+
+    @cached_property
+    def _asked(self) -> dict[tuple[str, int], Remembering]:
+        return {}
+
+    def decides(self, job: Job) -> dict[str, Any]:
+        return {
+            "data_hash": self.store.corpus.data_hash,
+            "embedder": self.store.embedder,
+            "items": _digest([target.facts() for target in self.targets]),
+            "wording": [corrected.VERSION, prompt.VERSION],
+            "asks": {name: asdict(tasks.load(name).ASK) for name in self.spec.tasks},
+        }
+
+    async def rows(self, job: Job, turns: Sequence[Turn], first: bool) -> list[dict[str, Any]]:
+        from evaluation.rows import MODEL
+        from evaluation.scoring import score
+
+        cell = CELLS[job.setting]
+        about = {"protocol": "corrected", "setting": job.setting, "memory": cell.memory}
+        about |= {"conversation": cell.conversation, "policy": job.policy}
+        kept = {(t.slot.thread, t.id) for t in self.targets}
+        scored = await score([t for t in turns if (t.slot.thread, t.slot.id) in kept], self.store)
+        return [about | asdict(r) | {"seed": job.seed} for r in scored if first or r.system == MODEL]
+
+    def counts(self) -> list[tuple[str, TaskName | str, str, int]]:
+        places = Counter(target.message.place for target in self.targets)
+        return [("all", "all", f"items of {place}", n) for place, n in sorted(places.items())]
+
+    def close(self) -> None:
+        self.store.close()
+
+
+class Referenced:
+    """Items of the benchmark's own file, as the reference selects them."""
+
+    def __init__(self, spec: BenchSpec) -> None:
+        self.spec, self.data = spec, Path(spec.data)
+        self.posts = read_posts(self.data)
+        self.reference = Reference(self.posts, spec.switches, spec.shuffle)
+
+    def items(self, task: TaskName, setting: Setting) -> tuple[Item, ...]:
+        """The first of the selection, in the reference's order, which has negatives and small scores first."""
+        found = self._selected(task, setting).items
+        return found[: self.spec.items] if self.spec.items else found
+
+    def _selected(self, task: TaskName, setting: Setting) -> Selection:
+        key = task, setting
+        if key not in self._selections:
+            self._selections[key] = self.reference.select(task, setting)
+        return self._selections[key]
+
+    @cached_property
+    def _selections(self) -> dict[tuple[TaskName, Setting], Selection]:
+        return {}
+
+    def questions(self, job: Job) -> list[Question]:
+        setting = cast(Setting, job.setting)
+        return [
+            Question((item.post, item.id, n), 1, self._ask(job, item, n))
+            for task in self.spec.tasks
+            for item in self.items(task, setting)
+            for n in range(self.spec.answers(task))
+        ]
+
+    def _ask(self, job: Job, item: Item, repeat: int) -> Any:
+        async def ask(llm: LLM, log: Log, run: str) -> None:
+            await answer(item, repeat, job, run, self, llm, log)
+
+        return ask
+
+    def decides(self, job: Job) -> dict[str, Any]:
+        setting = cast(Setting, job.setting)
+        ids = {task: [item.id for item in self.items(task, setting)] for task in self.spec.tasks}
+        return {"data_hash": self._hash, "items": _digest(ids), "wording": [wording.VERSION]}
+
+    @cached_property
+    def _hash(self) -> str:
+        with self.data.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    async def rows(self, job: Job, turns: Sequence[Turn], first: bool) -> list[dict[str, Any]]:
+        setting = cast(Setting, job.setting)
+        items = {(task, item.post, item.id): item for task in self.spec.tasks for item in self.items(task, setting)}
+        known = [(items.get((cast(TaskName, t.ask), t.slot.thread, t.slot.id)), t) for t in turns]
+        return with_cosines([row(item, turn, job, self.spec) for item, turn in known if item is not None], self.spec)
+
+    def counts(self) -> list[tuple[str, TaskName | str, str, int]]:
+        found: list[tuple[str, TaskName | str, str, int]] = []
+        for setting in (s for s in SETTINGS if s in self.spec.settings):
+            for task in self.spec.tasks:
+                selection = self._selected(task, setting)
+                whys = Counter(v.status + (f", {v.reason}" if v.reason else "") for v in selection.verdicts)
+                whys |= {"where the reference stops with an error": len(selection.stops)} if selection.stops else {}
+                found += [(setting, task, why, n) for why, n in sorted(whys.items())]
+        return found
+
+    def close(self) -> None:
+        pass
+
+
+async def _nobody(prompt: str) -> str:
+    """A model for checks alone: what needs one will be given the cell's."""
+    return ""
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,155 @@
+"""BenchSpec: what a person asks of the benchmark, checked; its cells are the jobs that are run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from evaluation.benchmark.grid import CELLS, cells
+from evaluation.benchmark.items import SETTINGS, TASKS, TaskName
+from evaluation.benchmark.switches import Switches
+from memory.errors import BadInput, Missing, UnknownName
+from simulator.prices import Prices
+
+SPEED_ONLY = ("concurrency", "timeout", "attempts", "prices", "base_url")
+TEN = 10  # answers that the reference takes to a generation item
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One cell: a setting with a policy, a model and a seed. `policy` is "" where no memory is asked."""
+
+    setting: str
+    policy: str
+    model: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return " ".join(part for part in (self.setting, self.policy, self.model, f"seed {self.seed}") if part)
+
+    @property
+    def folder(self) -> str:
+        """A file name for it: readable, and different for different cells."""
+        return "_".join(re.sub(r"[^a-z0-9.=]+", "-", str(p).lower()) or "-" for p in self.name.split())
+
+
+class BenchSpec(BaseModel):
+    """Tasks x settings x policies x models x seeds over the same items. Unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    protocol: Literal["reference", "corrected"] = "corrected"
+    data: str = ""
+    """A corpus folder (corrected) or the benchmark's JSON file (reference)."""
+    tasks: tuple[TaskName, ...] = TASKS
+    settings: tuple[str, ...] = SETTINGS
+    policies: tuple[str, ...] = ("dense",)
+    models: tuple[str, ...] = ("embedded",)
+    base_url: str | None = None
+    seeds: tuple[int, ...] = (0,)
+    items: int = Field(default=100, ge=0)
+    """How many; 0: all."""
+    draw: int = 0
+    """Seed of the draw of items, the same for all cells."""
+    repeats: int = Field(default=0, ge=0)
+    """Answers to a question; 0: one, but for generation by the reference ten."""
+    earlier: int = Field(default=5, ge=1)
+    """Earlier messages that a person of a corrected item has."""
+    places: tuple[str, ...] = ()
+    """Communities of corrected items; (): all."""
+    switches: Switches = Switches()
+    shuffle: int | None = None
+    """Seed of NP-Conv's shuffles (reference); null: none."""
+    embedder: str = "minilm"
+    """Of the SBERT cosines of the reference protocol; a corpus has its own."""
+    thread_tokens: int = Field(default=700, ge=50)
+    memory_tokens: int = Field(default=500, ge=0)
+    message_tokens: int = Field(default=200, ge=20)
+    prices: dict[str, str] = Field(default_factory=dict)
+    """Model -> prices per million tokens, like "input=0.15,output=0.6"."""
+    concurrency: int = Field(default=1, ge=1)
+    timeout: float = Field(default=120.0, gt=0)
+    attempts: int = Field(default=4, ge=1)
+
+    @field_validator("tasks", "settings", "policies", "models", "seeds")
+    @classmethod
+    def _some(cls, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not given:
+            raise ValueError("name at least one")
+        return tuple(dict.fromkeys(given))
+
+    @model_validator(mode="after")
+    def _fits(self) -> BenchSpec:
+        try:
+            for text in self.prices.values():
+                Prices.of(text)
+            if self.protocol == "corrected":
+                cells(self.settings)
+            for name in self.settings if self.protocol == "reference" else ():
+                if name not in SETTINGS:
+                    raise UnknownName("setting of the reference protocol", name, SETTINGS)
+        except (BadInput, UnknownName) as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    @staticmethod
+    def of(fields: Mapping[str, Any]) -> BenchSpec:
+        """A checked spec. Raises BadInput that names each wrong field, what was found and what is meant."""
+        try:
+            return BenchSpec(**fields)
+        except ValidationError as error:
+            wrong = [
+                f"{'.'.join(map(str, e['loc'][:2]))} = {e['input']!r}: ".removeprefix(" = ") * bool(e["loc"])
+                + e["msg"].removeprefix("Value error, ")
+                for e in error.errors()
+            ]
+            raise BadInput("; ".join(dict.fromkeys(wrong))) from None
+
+    @staticmethod
+    def read(path: Path | None, given: Mapping[str, Any]) -> BenchSpec:
+        """The YAML file's fields, with those of `given` in their place.
+
+        Raises: Missing where there is no file, BadInput where it is no YAML of fields.
+        """
+        return BenchSpec.of({**(_yaml(path) if path else {}), **given})
+
+    def jobs(self) -> Iterator[Job]:
+        """Cell by cell; a setting without memory is run once, whatever the policies."""
+        names = self.settings if self.protocol == "reference" else [cell.name for cell in cells(self.settings)]
+        for model in self.models:
+            for seed in self.seeds:
+                for name in names:
+                    bare = self.protocol == "reference" or CELLS[name].memory == "none"
+                    for policy in ("",) if bare else self.policies:
+                        yield Job(name, policy, model, seed)
+
+    def answers(self, task: TaskName) -> int:
+        """To one question of `task`."""
+        return self.repeats or (TEN if (self.protocol, task) == ("reference", "generation") else 1)
+
+    def decides(self) -> dict[str, Any]:
+        """The fields that decide answers, without those that say which cell."""
+        cell = {"models", "seeds", "settings", "policies", "data"}
+        return self.model_dump(mode="json", exclude={*SPEED_ONLY, *cell})
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    import yaml  # type: ignore[import-untyped]
+
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise Missing(f"no file {path}; name a YAML file of fields, or give flags: personaconv bench --help") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", None)
+        where = "" if line is None else f" line {line + 1}"
+        raise BadInput(f"{path}{where} is not YAML ({str(error).splitlines()[0]}); mend it") from None
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+        raise BadInput(f"{path} holds no fields; write lines like `protocol: corrected`")
+    return found

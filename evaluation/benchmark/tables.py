@@ -1,0 +1,131 @@
+"""Rows of a benchmark -> tables: one line a cell, over all items and by community; a pure step over stored rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.benchmark import figures
+from evaluation.benchmark.domains import places
+from evaluation.benchmark.figures import Counting
+from evaluation.benchmark.items import POSITIVE
+
+Row = dict[str, Any]
+CELL = ("setting", "policy", "model", "seed")
+NOWHERE = "(none)"  # items of posts that do not say their community
+COUNTED: dict[str, Counting] = {"left out, as there": "left_out", "counted wrong": "wrong"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a table. `cell`: setting, policy, model, seed; for a baseline its name alone. `note`: how it was read
+    and counted."""
+
+    task: str
+    place: str  # "" over all
+    cell: tuple[str, ...]
+    asked: int
+    failed: int
+    values: dict[str, float]
+    note: str = ""
+
+
+def lines(rows: Sequence[Row]) -> list[Line]:
+    """Over all items, then community by community."""
+    found = list(_over(rows, ""))
+    names = {str(row["place"]) for row in rows}
+    for place in places(names) if len(names) > 1 else []:
+        found += _over([row for row in rows if str(row["place"]) == place], place or NOWHERE)
+    return found
+
+
+def _over(rows: Sequence[Row], place: str) -> Iterable[Line]:
+    there = [row for row in rows if row["protocol"] == "reference"]
+    groups = _grouped(there)
+    for cell, own in groups.items():
+        yield from _reference(cell[0], place, cell[1:], own)
+    yield from _constants({cell[0]: own for cell, own in reversed(groups.items())}, place)
+    yield from _corrected([row for row in rows if row["protocol"] == "corrected"], place)
+
+
+def _grouped(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row["task"], *(str(row[name]) for name in CELL)), []).append(row)
+    return found
+
+
+def _corrected(rows: Sequence[Row], place: str) -> Iterable[Line]:
+    from dataclasses import fields
+
+    from evaluation.metrics import headline
+    from evaluation.rows import MODEL, Scored
+    from evaluation.scoring import table
+
+    own = {f.name for f in fields(Scored)}
+    cells: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        name = tuple(str(row[n]) for n in CELL) if row["system"] == MODEL else (str(row["system"]),)
+        cells.setdefault(name, []).append(row)
+    for name, those in cells.items():
+        for cell in table(Scored(**{k: v for k, v in row.items() if k in own}) for row in those):
+            values = {m.name: cell.metrics[m.name] for m in headline(cell.kind)}
+            yield Line(cell.task, place, name, cell.asked, cell.failed, values)
+
+
+def _reference(task: str, place: str, cell: tuple[str, ...], rows: Sequence[Row]) -> Iterable[Line]:
+    failed = sum(row["failure"] is not None for row in rows)
+    if task == "generation":
+        yield from _texts(place, cell, rows, failed)
+        return
+    for reader in ("chat", "log"):
+        said = [row["value"][reader] for row in rows]
+        for how, counting in COUNTED.items():
+            truth = [row["truth"] for row in rows]
+            make: Any = figures.classification if task == "sentiment" else figures.regression
+            unread = sum(value is None for value in said)
+            note = f"{reader} reader, {how}"
+            yield Line(task, place, cell, len(rows), unread, make(truth, said, counting), note)
+
+
+def _constants(first: dict[str, list[Row]], place: str) -> Iterable[Line]:
+    """What a guess without a model gets on the items of the first cell of each task."""
+    if rows := first.get("sentiment"):
+        truth = [row["truth"] for row in rows]
+        values = figures.classification(truth, [POSITIVE] * len(rows), "wrong")
+        yield Line("sentiment", place, ("baseline:always_positive",), len(rows), 0, values)
+    if rows := first.get("impact"):
+        truth = [row["truth"] for row in rows]
+        values = figures.regression(truth, [figures.FILL] * len(rows), "wrong")
+        yield Line("impact", place, ("baseline:one",), len(rows), 0, values)
+
+
+def _texts(place: str, cell: tuple[str, ...], rows: Sequence[Row], failed: int) -> Iterable[Line]:
+    """The mean of all answers, counted wrong where they failed, and the oracle's choice among the answers to an item.
+    Items whose true text is empty are no targets, as in the reference."""
+    targets = [row for row in rows if row["truth"]]
+    names = sorted({name for row in targets for name in row.get("metrics", {})})
+    each: dict[tuple[str, str], list[Row]] = {}
+    for row in targets:
+        each.setdefault((row["thread"], row["slot"]), []).append(row)
+    most = max((len(own) for own in each.values()), default=0)
+
+    def values(own: Sequence[Row], name: str) -> list[float | None]:
+        return [row["metrics"].get(name) for row in own]
+
+    mean = {name: figures.mean_of(values(targets, name), "wrong") for name in names}
+    yield Line("generation", place, cell, len(targets), failed, mean, f"mean of {most}, counted wrong")
+    for drop in (True, False):
+        best = {n: [figures.best_of(values(own, n), drop) for own in each.values()] for n in names}
+        found = {name: figures.mean_of(chosen, "left_out") for name, chosen in best.items()}
+        note = f"oracle best of {most}, left out, zeros {'left out (GPT there)' if drop else 'count'}"
+        yield Line("generation", place, cell, len(each), failed, found, note)
+
+
+def shown(value: float | None) -> str:
+    """As a cell of a table."""
+    if value is None or math.isnan(value):
+        return "" if value is None else "nan"
+    return f"{value:.3f}" if abs(value) < 100 else f"{value:.1f}"
