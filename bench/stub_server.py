@@ -29,7 +29,7 @@ from aiohttp import web
 
 from bench import faults
 
-REPLY = "I see your point, but in my experience the older release was steadier."
+REPLY = "I see your point, but the older release was steadier."
 ODDS = {"positive": 0.6, "negative": 0.3, "1": 0.05, "0": 0.05}  # of the first token, where log-probabilities are asked
 
 

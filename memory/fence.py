@@ -17,6 +17,7 @@ CONTROL = re.compile(
     r"|(?<=[|｜])(?=>)",
     re.IGNORECASE,
 )
+_MARKS = re.compile(r"^(?:> ?)+")
 INVISIBLE = re.compile(
     r"[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
@@ -37,8 +38,14 @@ def fenced(text: str) -> str:
 
 
 def unfenced(text: str) -> str:
-    """An answer without the marks that a model copied from its prompt."""
-    return "\n".join(re.sub(r"^(?:> ?)+", "", line) for line in text.strip().splitlines()).strip()
+    """An answer without the marks that a model copied from its prompt: those of a text in which every line has them.
+
+    Where some lines have marks and some have none, somebody quotes, and the text stays as it is.
+    """
+    lines = text.strip().splitlines()
+    if not all(line.startswith(">") for line in lines if line.strip()):
+        return text.strip()
+    return "\n".join(_MARKS.sub("", line) for line in lines).strip()
 
 
 def label(name: str, limit: int = 40) -> str:

@@ -16,10 +16,22 @@ Failure = Literal[
     "limit",  # told to wait (429) more often than we retry, or a budget spent
     "refused",  # the endpoint said no: key, model name, a parameter
     "content_filter",  # the provider withheld the answer
+    "refusal",  # the model declined
     "empty",  # an answer without words
-    "truncated",  # nothing usable before the token limit
+    "truncated",  # the token limit was reached before the first word
+    "overlong",  # a message that was not at its end at the token limit
+    "several_speakers",  # words of others too, or of the prompt's own form
+    "copied",  # a long run of words from what the prompt showed
     "unparseable",  # an answer that is not what was asked for
     "no_reply",  # nothing to judge, because the reply it was about failed
+]
+
+
+Seeding = Literal[  # what the seed of a request is worth
+    "kept",  # the same seed gives the same answer: tested here
+    "best_effort",  # the endpoint names its build: equal seeds mostly agree while that stays the same
+    "unknown",  # it was sent, and the endpoint does not say
+    "not_sent",  # this provider has no common name for it
 ]
 
 
@@ -38,6 +50,9 @@ def first_line(error: BaseException) -> str:
     """What foreign code's exception says: at most 200 characters of its first line, its class where it is silent."""
     lines = str(error).strip().splitlines()
     return lines[0][:200] if lines else type(error).__name__
+
+
+WITHHELD = ("content_filter", "refusal")  # finish reasons under which a text is no answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +74,22 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer. Token counts are the endpoint's, None where it is silent. `logprobs`: first token -> natural log."""
+    """What came back. `text` may be "", or hold what a provider says instead (see `finish`): simulator/answers.py tells
+    whether it is an answer. Token counts are the endpoint's, None where it is silent. `logprobs`: first token ->
+    natural log. `attempts`: how often it was asked, where failures before it passed.
+    """
 
     text: str
-    finish: str = "stop"
+    finish: str = "stop"  # the endpoint's word; "refusal" where the text is one
     tokens_in: int | None = None
     tokens_out: int | None = None
     cached: int | None = None  # of tokens_in, served from a prefix cache
     seconds: float = 0.0
     logprobs: dict[str, float] = field(default_factory=dict)
+    reasoning: int | None = None  # of tokens_out, thought and not said
+    fingerprint: str = ""  # the endpoint's name for the build that answered (system_fingerprint)
+    seeding: Seeding = "unknown"
+    attempts: int = 1
 
 
 class LLM(Protocol):
@@ -85,9 +107,15 @@ class LLM(Protocol):
 
 
 def asking(llm: LLM, seed: int = 0, max_tokens: int = 300) -> Ask:
-    """`llm` as memory policies know a model: prompt in, answer out, at temperature 0. Raises what `llm` raises."""
+    """`llm` as memory policies know a model: prompt in, answer out, at temperature 0.
+
+    Raises: ModelError, of `llm` or for an answer without words.
+    """
 
     async def ask(prompt: str) -> str:
-        return (await llm(Request((("user", prompt),), max_tokens, seed=seed))).text
+        found = await llm(Request((("user", prompt),), max_tokens, seed=seed))
+        if found.text.strip() and found.finish not in WITHHELD:
+            return found.text
+        raise ModelError("empty", f"{llm.name}: no words in the answer (finish reason {found.finish})")
 
     return ask

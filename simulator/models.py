@@ -121,20 +121,19 @@ class LangChainChat:
 def _completion(answer: Any, seconds: float) -> Completion:
     about = answer.response_metadata or {}
     finish = str(about.get("finish_reason") or about.get("stop_reason") or "stop")
-    if finish == "content_filter":
-        raise ModelError("content_filter", "the provider withheld the answer")
     text = str(answer.text).encode("utf-8", "replace").decode()  # half a surrogate pair is no text
-    if not text.strip():
-        kind: Failure = "truncated" if finish in ("length", "max_tokens") else "empty"
-        raise ModelError(kind, f"no words in the answer (finish reason {finish})")
+    refusal = (answer.additional_kwargs or {}).get("refusal")
     usage = answer.usage_metadata or {}
     return Completion(
-        text=text,
-        finish=finish,
+        text=text or (str(refusal) if refusal else ""),
+        finish="refusal" if refusal else finish,
         tokens_in=_number(usage.get("input_tokens")),
         tokens_out=_number(usage.get("output_tokens")),
         cached=_number((usage.get("input_token_details") or {}).get("cache_read")),
         seconds=round(seconds, 4),
+        reasoning=_number((usage.get("output_token_details") or {}).get("reasoning")),
+        fingerprint=str(about.get("system_fingerprint") or ""),
+        seeding="not_sent",
     )
 
 

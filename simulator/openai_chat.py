@@ -59,12 +59,14 @@ class Choice(msgspec.Struct):
 
 class Details(msgspec.Struct):
     cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
 
 class Usage(msgspec.Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: Details | None = None
+    completion_tokens_details: Details | None = None
 
 
 class Answer(msgspec.Struct):
@@ -72,6 +74,7 @@ class Answer(msgspec.Struct):
 
     choices: list[Choice]
     usage: Usage | None = None
+    system_fingerprint: str | None = None
 
 
 class OpenAIChat:
@@ -177,23 +180,22 @@ class OpenAIChat:
         except (msgspec.ValidationError, IndexError) as error:
             shape = "the answer is no chat completion"
             raise ModelError("transport", f"{self.name}: {shape} ({first_line(error)})") from None
-        finish = choice.finish_reason or "stop"
-        if finish == "content_filter" or choice.message.refusal:
-            raise ModelError("content_filter", f"{self.name} withheld the answer")
-        text = (choice.message.content or "").encode("utf-8", "replace").decode()  # half a surrogate pair is no text
-        if not text.strip():
-            kind: Failure = "truncated" if finish == "length" else "empty"
-            raise ModelError(kind, f"{self.name}: no words in the answer (finish reason {finish})")
+        refusal = choice.message.refusal
+        text = (choice.message.content or refusal or "").encode("utf-8", "replace").decode()  # half a pair is no text
         usage = answer.usage or Usage()
+        built = answer.system_fingerprint or ""
         tokens = choice.logprobs.content if choice.logprobs and choice.logprobs.content else []
         return Completion(
             text=text,
-            finish=finish,
+            finish="refusal" if refusal else choice.finish_reason or "stop",
             tokens_in=usage.prompt_tokens,
             tokens_out=usage.completion_tokens,
             cached=usage.prompt_tokens_details.cached_tokens if usage.prompt_tokens_details else None,
             seconds=round(seconds, 4),
             logprobs={top.token: top.logprob for top in tokens[0].top_logprobs} if tokens else {},
+            reasoning=usage.completion_tokens_details.reasoning_tokens if usage.completion_tokens_details else None,
+            fingerprint=built,
+            seeding="kept" if self._server else "best_effort" if built else "unknown",
         )
 
     async def close(self) -> None:

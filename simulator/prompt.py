@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
 
-from memory.fence import fenced, inert, label
+from memory.fence import MARK, fenced, inert, label
 from memory.message import Message, Thread, order
 from memory.recall import Recalled
 from memory.tokens import clip_tokens, count
+from simulator.answers import Shown
 from simulator.records import Ask, Slot
 
 VERSION = "3"  # of the wording below: it is part of every prompt hash and of the manifest
@@ -56,6 +57,13 @@ class Scene:
     body: str
     remembered: tuple[Recalled, ...]
     names: dict[str, str]  # "{author}" and "{parent}" as the prompt calls them
+    texts: tuple[str, ...] = ()  # all that is quoted
+
+    @property
+    def shown(self) -> Shown:
+        """What an answer may not repeat."""
+        frame = frozenset(line for line in self.body.splitlines() if line and not line.startswith(MARK.strip()))
+        return Shown(self.names.get("{author}", ""), self.texts, frame)
 
     def messages(self, ask: Ask, judged: str | None = None) -> tuple[tuple[str, str], ...]:
         """(role, text) pairs for a chat model. `judged`: the words that a judging ask is about."""
@@ -74,7 +82,9 @@ def scene(slot: Slot, thread: Thread, recalled: list[Recalled], card: str, budge
     parent = thread.by_id.get(slot.parent)
     names = {"{author}": called[slot.author], "{parent}": called.get(parent.author if parent else None, SOMEBODY)}
     parts = [_thread(shown, called, budget), _person(names["{author}"], card, remembered, budget)]
-    return Scene(slot, RULES, "\n\n".join(parts), remembered, names)
+    quoted = (*shown, *(item.message.bare for item in remembered))
+    texts = tuple(_quoted(message, budget.message)[0] for message in quoted)
+    return Scene(slot, RULES, "\n\n".join(parts), remembered, names, texts)
 
 
 def prompt_hash(messages: tuple[tuple[str, str], ...]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from memory.fence import unfenced
 from memory.message import Message, Origin
+from simulator.answers import spoken
 from simulator.llm import Completion, Failure
 
 Mode = Literal["replay", "rollout"]
@@ -54,11 +54,24 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
+class Rejected:
+    """An answer that was paid for and did not stand: see simulator/answers.py. `seed`: of its request."""
+
+    failure: Failure
+    reason: str
+    seed: int
+    completion: Completion
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One finished model call and everything needed to explain it. Exactly one of `completion` and `failure` is set.
 
     `distance`: simulated messages on the path to the parent, plus one: 1 right after real ones (always 1 in replay).
-    `history`: how many earlier messages the person had. `origin` of a judged message: real in replay, else simulated.
+    `history`: how many earlier messages the person had; `persona`: what their card was made of (persona.Source).
+    `judged`: the origin of the message that a probe is about: real in replay, else simulated. `rejected`: answers that
+    did not stand, in order; a reply with two is a failed turn. `seed`: of the first request. `cost`: of all answers,
+    in the currency of the run's prices; None where there are no prices, or an endpoint does not say its tokens.
     """
 
     run: str
@@ -79,11 +92,20 @@ class Turn:
     reason: str = ""  # of the failure, one sentence
     attempts: int = 1
     prompt: str | None = None  # the whole prompt, where the run keeps prompts
+    persona: str = ""
+    origin: Origin = "simulated"  # whose words these are
+    cost: float | None = None
+    rejected: tuple[Rejected, ...] = ()
 
     @property
     def words(self) -> str | None:
-        """What the person says: the completion without our fence marks and outer blanks; None where there is none."""
-        return (unfenced(self.completion.text) or None) if self.completion else None
+        """What the person says: the completion without our notation and outer blanks; None where there is none."""
+        return (spoken(self.completion.text) or None) if self.completion else None
+
+    @property
+    def answers(self) -> tuple[Completion, ...]:
+        """All that came back and was paid for, whether it stood or not."""
+        return (*(r.completion for r in self.rejected), *([self.completion] if self.completion else []))
 
     @property
     def key(self) -> tuple[str, str, str, int]:

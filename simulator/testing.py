@@ -1,7 +1,9 @@
 """Models without a model, for exact assertions and for faults: use them in your own tests and dry runs.
 
 Scripted   says what it is told and keeps every Request
-Echo       answers with its own prompt as JSON, so that prompt assembly can be asserted exactly
+distinct   for Scripted: a few words that only this request gets
+Echo       answers with its own prompt as JSON, so that prompt assembly can be asserted exactly; in a thread that hears
+           itself, that is a copy of the thread, and a failed turn
 Faulty     fails on chosen calls, then passes them on
 Shelf      a memory without files
 """
@@ -11,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memory.errors import UnknownName
 from memory.message import Message, Thread, order
@@ -48,6 +50,11 @@ class Scripted:
 
     async def close(self) -> None:
         pass
+
+
+def distinct(request: Request) -> str:
+    """Words that stand as a message: no copy of anything, and the same for the same request."""
+    return f"I have {request.seed} reasons."
 
 
 @dataclass
@@ -88,7 +95,8 @@ class Faulty:
 def completion(text: str, request: Request | None = None, **other: object) -> Completion:
     """A Completion of `text` with token counts guessed at four characters a token."""
     asked = sum(len(words) for _, words in request.messages) // 4 if request else 0
-    return Completion(text, tokens_in=asked, tokens_out=max(1, len(text) // 4), **other)  # type: ignore[arg-type]
+    guessed = Completion(text, tokens_in=asked, tokens_out=max(1, len(text) // 4))
+    return replace(guessed, **other)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from typing import Protocol
 
 from memory.doors import CorpusDoors, Doors
@@ -13,13 +12,13 @@ from memory.errors import BadInput
 from memory.gathered import part
 from memory.message import Thread
 from memory.recall import History, Recalled, Retriever
-from simulator.llm import LLM, Completion, ModelError, Request
+from simulator.answering import answer, turn_seed
+from simulator.llm import LLM, ModelError
 from simulator.persona import Cards, Persona
-from simulator.prompt import Budget, Scene, prompt_hash, scene
+from simulator.prices import Prices
+from simulator.prompt import Budget, Scene, scene
 from simulator.records import Ask, Mode, Remembered, Slot, Turn
 from simulator.runlog import Key
-
-TOP_LOGPROBS = 100  # asked for; each endpoint gives at most what it allows
 
 
 class Past(Protocol):
@@ -54,6 +53,7 @@ class Cast:
     keep_prompts: bool = False
     doors: Doors = field(default_factory=CorpusDoors)  # closed: for retrievers that need a History alone
     cards: Cards = field(default_factory=Cards)
+    prices: Prices | None = None
 
     def persona(self, history: History, without: str = "") -> Persona:
         """Who speaks; the empty Persona where cards are not shown."""
@@ -86,12 +86,12 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
     persona = cast.persona(history, "" if history is past else slot.thread)
     shared = scene(slot, visible, recalled, persona.habits, cast.budget)
     distance = 1 + sum(m.origin == "simulated" for m in visible.path(slot.parent))
-    template = _blank(slot, cast, repeat, shared, len(history), distance)
+    template = replace(_blank(slot, cast, repeat, shared, len(history), distance), persona=persona.source)
     turns: list[Turn] = []
     for ask, key in zip(cast.asks, keys, strict=True):
         turn = cast.log.done.get(key)
         if turn is None:
-            turn = await _answer(
+            turn = await answer(
                 _asked(template, ask, cast), ask, shared, cast, judged if judged is not None else _own_words(turns)
             )
             cast.log.append(turn)
@@ -106,12 +106,6 @@ def elsewhere(history: History, thread: Thread) -> History:
     if all(m.thread != thread.id for m in late):
         return history
     return part(history, [*range(since), *(since + i for i, m in enumerate(late) if m.thread != thread.id)])
-
-
-def turn_seed(seed: int, slot: Slot, ask: str, repeat: int) -> int:
-    """31 bits from (run seed, thread, slot, ask, repeat): the same whatever the order and the concurrency."""
-    name = f"{seed}\x1f{slot.thread}\x1f{slot.id}\x1f{ask}\x1f{repeat}"
-    return int.from_bytes(sha256(name.encode()).digest()[:4]) >> 1
 
 
 def unanswerable(slot: Slot, ask: Ask, cast: Cast, repeat: int, reason: str) -> Turn:
@@ -131,47 +125,6 @@ def logged(turns: list[Turn], cast: Cast) -> list[Turn]:
         if turn.key not in cast.log.done:
             cast.log.append(turn)
     return [cast.log.done[turn.key] for turn in turns]
-
-
-async def _answer(blank: Turn, ask: Ask, shared: Scene, cast: Cast, judged: str | None) -> Turn:
-    if ask.judges and judged is None:
-        return replace(blank, failure="no_reply", reason="the reply to be judged failed")
-    messages = shared.messages(ask, judged)
-    turn = replace(
-        blank,
-        prompt_hash=prompt_hash(messages),
-        judged=("real" if cast.mode == "replay" else "simulated") if ask.judges else None,
-        prompt="\n\n".join(text for _, text in messages) if cast.keep_prompts else None,
-    )
-    request = Request(
-        messages,
-        ask.max_tokens,
-        ask.temperature,
-        blank.seed,
-        ask.stop,
-        TOP_LOGPROBS if ask.labels else 0,
-        repeat=blank.repeat,
-        about=turn.key,
-    )
-    try:
-        completion = await cast.llm(request)
-    except ModelError as error:
-        if error.fatal:
-            raise
-        return replace(turn, failure=error.kind, reason=str(error)[:300], attempts=error.attempts)
-    return replace(turn, completion=replace(completion, logprobs=_of_labels(completion, ask)))
-
-
-def _of_labels(completion: Completion, ask: Ask) -> dict[str, float]:
-    """The likeliest first token and those that begin a label; the rest of the list would fill the log."""
-    starts = tuple(label.casefold() for label in ask.labels)
-
-    def begins(token: str) -> bool:
-        bare = token.strip().casefold()
-        return bool(bare) and any(label.startswith(bare) for label in starts)
-
-    likeliest = max(completion.logprobs, key=completion.logprobs.__getitem__, default=None)
-    return {token: value for token, value in completion.logprobs.items() if token == likeliest or begins(token)}
 
 
 def _own_words(turns: list[Turn]) -> str | None:

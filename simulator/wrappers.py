@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from simulator.llm import LLM, Completion, ModelError, Request
 
@@ -50,7 +50,7 @@ class Retried:
                 await self.sleep(self._wait(attempt, error.wait, jitter.random()))
             else:
                 self.answered, self.lost = True, 0
-                return completion
+                return completion if attempt == 1 else replace(completion, attempts=attempt)
         raise ModelError("transport", f"{self.name}: no attempts allowed; set attempts to 1 or more", fatal=True)
 
     def _wait(self, attempt: int, told: float | None, jitter: float) -> float:

@@ -61,7 +61,11 @@ def test_people_are_called_by_letter_so_no_name_reaches_the_prompt() -> None:
 
 
 def test_marks_that_a_model_copied_are_taken_off_its_answer() -> None:
-    assert unfenced("> hello\n> > you\n\nplain > text\n>") == "hello\nyou\n\nplain > text"
+    assert unfenced("> hello\n> > you\n\n> plain > text\n>") == "hello\nyou\n\nplain > text"
+
+
+def test_a_quotation_in_an_answer_stays_a_quotation() -> None:
+    assert unfenced(" > it squeaks\n\nThen oil it.\n") == "> it squeaks\n\nThen oil it."
 
 
 def test_a_name_cannot_open_a_line_or_a_token() -> None:

@@ -14,7 +14,7 @@ from simulator.llm import LLM, ModelError
 from simulator.records import Ask, Mode, Turn
 from simulator.runlog import RunLog
 from simulator.schedulers.skeleton import Policy
-from simulator.testing import Echo, Faulty, Scripted, Shelf
+from simulator.testing import Echo, Faulty, Scripted, Shelf, distinct
 from simulator.turn import Cast
 from tests.threads import THREADS, message
 
@@ -48,12 +48,13 @@ def test_every_slot_of_the_skeleton_gets_its_turn_and_the_end_has_a_reason(tmp_p
 
 
 def test_in_a_rollout_later_turns_answer_simulated_words(tmp_path: Path) -> None:
-    _, turns = asyncio.run(play(tmp_path, Echo()))
-    deep = turns["t4m7"].completion
-    assert deep is not None
-    assert "says t4m0" in deep.text
-    assert "says t4m4" not in deep.text
-    assert turns["t4m7"].distance == 4
+    model = Scripted(distinct)
+    _, turns = asyncio.run(play(tmp_path, model))
+    deep = turns["t4m7"]
+    [prompt] = [request.messages[-1][1] for request in model.requests if request.seed == deep.seed]
+    assert "says t4m0" in prompt and f"have {turns['t4m4'].seed} reasons" in prompt
+    assert "says t4m4" not in prompt
+    assert deep.distance == 4
 
 
 def test_in_a_replay_every_turn_answers_real_words(tmp_path: Path) -> None:
@@ -82,21 +83,21 @@ def test_a_finished_thread_is_not_played_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("call", range(7))
 def test_a_run_broken_at_any_call_goes_on_and_ends_like_an_unbroken_one(call: int, tmp_path: Path) -> None:
-    _, whole = asyncio.run(play(tmp_path / "whole", Echo()))
-    broken = Faulty(Echo(), {call: ModelError("refused", "the key is not accepted", fatal=True)})
+    _, whole = asyncio.run(play(tmp_path / "whole", Scripted(distinct)))
+    broken = Faulty(Scripted(distinct), {call: ModelError("refused", "the key is not accepted", fatal=True)})
     with pytest.raises(ModelError):
         asyncio.run(play(tmp_path / "broken", broken))
-    again = Faulty(Echo(), {})
+    again = Faulty(Scripted(distinct), {})
     _, turns = asyncio.run(play(tmp_path / "broken", again))
     assert turns == whole
     assert (broken.calls - 1) + again.calls == 7
 
 
 def test_a_run_without_its_checkpoints_is_rebuilt_from_the_log_alone(tmp_path: Path) -> None:
-    _, whole = asyncio.run(play(tmp_path, Echo()))
+    _, whole = asyncio.run(play(tmp_path, Scripted(distinct)))
     for file in tmp_path.glob("checkpoints.sqlite*"):
         file.unlink()
-    model = Faulty(Echo(), {})
+    model = Faulty(Scripted(distinct), {})
     assert asyncio.run(play(tmp_path, model))[1] == whole
     assert model.calls == 0
 

@@ -17,6 +17,7 @@ import pytest
 from aiohttp import web
 
 from memory.errors import BadInput, Missing, UnknownName
+from simulator.answers import fault
 from simulator.llm import Completion, ModelError, Request
 from simulator.models import open_llm
 from simulator.openai_chat import retry_after
@@ -53,6 +54,12 @@ USAGE = {
     "completion_tokens": 3,
     "total_tokens": 15,
     "prompt_tokens_details": {"cached_tokens": 8},
+}
+THOUGHT = {
+    "prompt_tokens": 12,
+    "completion_tokens": 9,
+    "total_tokens": 21,
+    "completion_tokens_details": {"reasoning_tokens": 9},
 }
 REFUSALS: dict[str, tuple[int, dict[str, str]]] = {
     "400": (400, {}),
@@ -103,7 +110,9 @@ ANSWERS: dict[str, Any] = {
     "labels-without-a-list": chosen(logprobs={"content": [{"token": "yes", "logprob": -0.1, "bytes": None}]}),
     "labels-null": chosen(logprobs={"content": None}),
     "cut-words": answer("half a", "length"),
-    "cut-before-words": answer("", "length"),
+    "cut-before-words": answer("", "length", usage=THOUGHT),
+    "declined": chosen(message={"role": "assistant", "content": None, "refusal": "I can't."}),
+    "built": answer(system_fingerprint="fp_1"),
     "blank": answer(" \n"),
     "silent": answer(None),
     "filtered": answer("half a", "content_filter"),
@@ -264,10 +273,19 @@ def test_a_call_takes_no_longer_than_its_time_out(provider: str, served: tuple[S
     assert time.perf_counter() - start < 8
 
 
+def failure(ask: Asking, name: str) -> str | None:
+    """The class of what `name` answers; None where it is an answer."""
+    try:
+        found = fault(ask(name))
+    except ModelError as error:
+        assert not error.fatal
+        return error.kind
+    return found and found[0]
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_json_of_another_shape_is_no_answer(ask: Asking, name: str) -> None:
-    error = refusal(ask, name)
-    assert error.kind in ("transport", "empty") and not error.fatal
+    assert failure(ask, name) in ("transport", "empty")
 
 
 @pytest.mark.parametrize("name", WRONG_ASIDE)
@@ -288,10 +306,16 @@ def test_numbers_that_are_none_never_reach_the_log(ask: Asking, name: str) -> No
         ("cut-before-words", "truncated"),
         ("filtered", "content_filter"),
         ("400-filtered", "content_filter"),
+        ("declined", "refusal"),
     ],
 )
 def test_an_answer_without_words_says_why(ask: Asking, name: str, kind: str) -> None:
-    assert refusal(ask, name).kind == kind
+    assert failure(ask, name) == kind
+
+
+def test_an_answer_without_words_was_paid_all_the_same(ask: Asking) -> None:
+    found = ask("cut-before-words")
+    assert (found.text, found.tokens_out, found.reasoning) == ("", 9, 9)
 
 
 def test_an_answer_comes_with_its_tokens(ask: Asking) -> None:
@@ -305,6 +329,12 @@ def test_an_answer_comes_with_its_tokens(ask: Asking) -> None:
 def test_tokens_that_are_not_reported_are_unknown_not_zero(ask: Asking, name: str) -> None:
     found = ask(name)
     assert (found.text, found.tokens_in, found.tokens_out, found.cached) == ("fine", None, None, None)
+
+
+def test_what_a_seed_is_worth_is_said_as_far_as_it_is_known(direct: Asking, provider: str, ask: Asking) -> None:
+    assert (direct("built").fingerprint, direct("built").seeding) == ("fp_1", "best_effort")
+    assert (direct("plain").fingerprint, direct("plain").seeding) == ("", "unknown")
+    assert ask("plain").seeding == ("unknown" if provider == "openai" else "not_sent")
 
 
 def test_words_before_the_token_limit_are_an_answer(ask: Asking) -> None:

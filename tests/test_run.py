@@ -23,7 +23,7 @@ from simulator.manifest import RunSpec
 from simulator.records import Turn
 from simulator.run import Progress, simulate
 from simulator.shard import Shard, playing
-from simulator.testing import Echo, Faulty, Scripted
+from simulator.testing import Echo, Faulty, Scripted, distinct
 from tests.club import rows
 from tests.dumps import imported
 
@@ -85,12 +85,12 @@ def test_any_number_of_processes_give_the_same_log(store: MemoryStore, tmp_path:
 
 
 def test_a_run_goes_on_in_another_number_of_processes(store: MemoryStore, tmp_path: Path) -> None:
-    play(store, tmp_path / "whole", Echo(), threads=4)
-    play(store, tmp_path / "run", Echo(), threads=4, shard="1/2")
-    rest = Faulty(Echo(), {9: ModelError("refused", "the key is not accepted", fatal=True)})
+    play(store, tmp_path / "whole", Scripted(distinct), threads=4)
+    play(store, tmp_path / "run", Scripted(distinct), threads=4, shard="1/2")
+    rest = Faulty(Scripted(distinct), {9: ModelError("refused", "the key is not accepted", fatal=True)})
     with pytest.raises(ModelError):
         play(store, tmp_path / "run", rest, threads=4)
-    last = Faulty(Echo(), {})
+    last = Faulty(Scripted(distinct), {})
     _, turns = play(store, tmp_path / "run", last, threads=4, shard="2/2")
     assert last.calls == 14 - 9
     assert sorted(turns, key=lambda t: t.key) == sorted(runlog.turns(tmp_path / "whole"), key=lambda t: t.key)

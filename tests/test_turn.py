@@ -14,6 +14,7 @@ from memory.errors import BadInput
 from memory.message import Thread
 from memory.recall import History, Recalled
 from simulator.llm import LLM, ModelError
+from simulator.prices import Prices
 from simulator.records import Ask, Slot, Turn
 from simulator.testing import Echo, Scripted, Shelf, completion
 from simulator.turn import Cast, elsewhere, take_turn, turn_seed
@@ -213,3 +214,60 @@ def test_cards_of_two_threads_are_not_mixed_up() -> None:
     second = asked.persona(elsewhere(past, Thread.of("y", there)), "y").habits
     assert "7 words" in first and "2 words" in second
     assert asked.persona(past).habits != first
+
+
+def test_an_answer_that_does_not_stand_is_asked_for_once_more_under_another_seed() -> None:
+    model = Scripted(["Member A: hello", "I would oil it."])
+    [reply] = turns(model, REPLY)
+    assert (reply.words, reply.failure, reply.attempts) == ("I would oil it.", None, 2)
+    [rejected] = reply.rejected
+    assert (rejected.failure, rejected.completion.text) == ("several_speakers", "Member A: hello")
+    first, second = model.requests
+    assert (first.seed, rejected.seed) == (reply.seed, reply.seed) and second.seed != first.seed
+    assert replace(second, seed=first.seed) == first
+
+
+def test_a_second_answer_that_does_not_stand_is_a_failed_turn_of_its_own_class() -> None:
+    model = Scripted([completion("and so", finish="length"), ""])
+    reply, probe = turns(model)
+    assert (reply.failure, reply.completion, reply.words, reply.message()) == ("empty", None, None, None)
+    assert [rejected.failure for rejected in reply.rejected] == ["overlong", "empty"]
+    assert probe.failure == "no_reply" and len(model.requests) == 2
+
+
+def test_an_answer_copied_from_a_memory_or_the_thread_does_not_stand() -> None:
+    words = "I have replaced the whole drivetrain twice since then and it still squeaks in the rain"
+
+    async def recalling(history: History, query: str) -> list[Recalled]:
+        return [Recalled(replace(history.messages[0], text=words), 1)]
+
+    [reply] = turns(Scripted(words), REPLY, retriever=recalling)
+    assert reply.failure == "copied"
+    long = REAL.plus(replace(REAL["t4m1"], text=words))
+    [reply] = asyncio.run(take_turn(SLOT, long, cast(Scripted(words), REPLY)))
+    assert reply.failure == "copied"
+    [reply] = turns(Scripted(words), REPLY)
+    assert reply.words == words
+
+
+def test_a_probe_without_words_fails_and_is_not_asked_again() -> None:
+    model = Scripted("")
+    [probe] = turns(model, PROBE, judged="x", mode="replay")
+    assert (probe.failure, probe.attempts, len(model.requests)) == ("empty", 1, 1)
+
+
+def test_a_turn_costs_what_all_its_answers_cost() -> None:
+    prices = Prices(input=1, output=10, cached=0.5)
+    poor = completion("u/other: no", tokens_in=100, tokens_out=10, cached=60)
+    good = replace(poor, text="Fine.")
+    [reply] = turns(Scripted([poor, good]), REPLY, prices=prices)
+    assert reply.cost == pytest.approx(2 * (40 * 1 + 60 * 0.5 + 10 * 10) / 1e6)
+    assert turns(Scripted([poor, good]), REPLY)[0].cost is None
+    assert turns(Scripted([replace(poor, tokens_in=None), good]), REPLY, prices=prices)[0].cost is None
+    [failed] = turns(Scripted(poor), REPLY, prices=prices)
+    assert failed.failure == "several_speakers" and failed.cost == pytest.approx(reply.cost)
+
+
+def test_the_turn_says_what_the_persona_was_made_of() -> None:
+    assert turns(Scripted(), REPLY)[0].persona == "own"
+    assert turns(Scripted(), REPLY, slot=replace(SLOT, author="newcomer"))[0].persona == "none"
