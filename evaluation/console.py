@@ -6,7 +6,7 @@ On a terminal a bar that moves, elsewhere a plain line every few seconds.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,10 @@ WIDE = 240  # columns where there is no terminal: a file or a pipe takes lines o
 EVERY = 10.0  # seconds between plain lines where there is no terminal
 
 
-def console() -> Console:
+def console(stderr: bool = False) -> Console:
     from rich.console import Console
 
-    found = Console(highlight=False, soft_wrap=True)
+    found = Console(highlight=False, soft_wrap=True, stderr=stderr)
     if not found.is_terminal:
         found.width = WIDE
     return found
@@ -45,9 +45,14 @@ def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], righ
 
 
 class Live:
-    """A progress display for one task at a time; use as a context manager."""
+    """A progress display for one task at a time; use as a context manager.
 
-    def __init__(self) -> None:
+    `above`: on a terminal, what moves above the bar, e.g. growing threads. `stderr`: where standard output is for data.
+    """
+
+    def __init__(self, stderr: bool = False) -> None:
+        self.above: Callable[[], Any] | None = None
+        self._display: Any = None
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -57,7 +62,7 @@ class Live:
             TimeRemainingColumn,
         )
 
-        self._console = console()
+        self._console = console(stderr)
         self._bar: Progress | None = None
         if self._console.is_terminal:
             self._bar = Progress(
@@ -77,14 +82,33 @@ class Live:
 
     def __enter__(self) -> Live:
         if self._bar is not None:
-            self._bar.start()
+            from rich.live import Live as Display
+
+            self._display = Display(get_renderable=self._shown, console=self._console, refresh_per_second=4)
+            self._display.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._display is not None:
+            self._display.stop()
+
+    @property
+    def moves(self) -> bool:
+        """Whether this is a terminal, where what was shown can change."""
+        return self._bar is not None
+
+    def say(self, text: str) -> None:
+        """Prints lines that stay, above what moves; text, never markup."""
+        from rich.text import Text
+
+        self._console.print(Text(text))
+
+    def _shown(self) -> Any:
+        from rich.console import Group
+
+        return Group(*([self.above()] if self.above else []), *([self._bar] if self._bar else []))
 
     def __call__(self, what: str, done: int, total: int | None = None, note: str = "") -> None:
         """Shows that `done` of `total` of `what` are finished."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from evaluation.console import Live, watch
+from evaluation.growing import Growing
+from evaluation.likeness import LATEST, likeness
 from memory.errors import BadInput
 from memory.store import MemoryStore
 from simulator.budget import Budgeted, Ledger, Limits
+from simulator.events import Emit, Event, ignore, writer
 from simulator.identity import Identity
 from simulator.llm import LLM
 from simulator.manifest import RunSpec
@@ -31,6 +37,8 @@ class Sitting:
     any_endpoint: bool = False
     limits: Limits = field(default_factory=Limits)
     prices: Prices | None = None
+    events: str = ""  # a file, or - for standard output, which then has nothing else
+    tree: bool = False  # show the growing threads
 
     def recording(self) -> Recording | None:
         """Raises BadInput for two at once, and what Recording raises."""
@@ -101,18 +109,47 @@ def sit(
     store = MemoryStore.open(corpus)
     began = time.monotonic()
     try:
-        progress = asyncio.run(_sit(spec, store, out, asks, models, llm))
+        progress = asyncio.run(_sit(spec, store, out, asks, models, llm, sitting))
     finally:
         store.close()
     return Played(progress, models.usage, ledger, time.monotonic() - began)
 
 
-async def _sit(
-    spec: RunSpec, store: MemoryStore, out: Path, asks: Sequence[Ask], models: Models, llm: LLM | None
+async def _sit(  # noqa: PLR0913 - the parts of one sitting
+    spec: RunSpec,
+    store: MemoryStore,
+    out: Path,
+    asks: Sequence[Ask],
+    models: Models,
+    llm: LLM | None,
+    sitting: Sitting,
 ) -> Progress:
     try:
         model = models.open(spec.model, spec.base_url, llm)
-        with Live() as live:
-            return await simulate(spec, store, model, asks, out, watch(live, models.usage, spec.mode))
+        with _stream(sitting.events) as write, Live(stderr=sitting.events == "-") as live:
+            grow = Growing(live, partial(_like, store)) if sitting.tree else ignore
+            live.above = grow.shown if isinstance(grow, Growing) else None
+
+            def emit(event: Event) -> None:
+                write(event)
+                grow(event)
+
+            return await simulate(spec, store, model, asks, out, watch(live, models.usage, spec.mode), emit)
     finally:
         await models.close()
+
+
+@contextmanager
+def _stream(target: str) -> Iterator[Emit]:
+    if not target:
+        yield ignore
+    elif target == "-":
+        yield writer(sys.stdout.buffer)
+    else:
+        with Path(target).open("ab") as file:
+            yield writer(file)
+
+
+def _like(store: MemoryStore, author: str, before: int, text: str) -> float | None:
+    """How like the author's own earlier messages a text is."""
+    return likeness(text, [m.bare.words for m in store.history(author, before=before).messages[-LATEST:]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,12 +37,14 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
     max_minutes: Annotated[float | None, typer.Option(help="Stop before the run takes more time.")] = None,
     prices: Annotated[str, typer.Option(help="Per million tokens: input=0.15,cached=0.075,output=0.6.")] = "",
+    tree: Annotated[bool, typer.Option(help="Show the threads as they grow.")] = True,
+    events: Annotated[str, typer.Option(help="Stream what happens as JSON lines to this file, or - for stdout.")] = "",
     shard: Annotated[str, typer.Option(help="This process's share of the threads, e.g. 2/4.")] = "1/1",
 ) -> None:
     """Play threads with persona agents and probe every turn."""
     from evaluation.playing import Sitting, sit
     from evaluation.running import asks
-    from evaluation.summary import show_summary
+    from evaluation.summary import summary
     from simulator.budget import Limits
     from simulator.manifest import RunSpec
     from simulator.prices import Prices
@@ -51,14 +55,13 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
         "seed": seed, "keep_prompts": keep_prompts, "concurrency": concurrency, "timeout": timeout, "shard": shard,
     }  # fmt: skip
     sitting = Sitting(
-        record,
-        replay,
-        any_endpoint,
-        Limits(max_tokens_total, max_cost, max_minutes),
-        Prices.of(prices) if prices else None,
-    )
+        record, replay, any_endpoint, Limits(max_tokens_total, max_cost, max_minutes),
+        Prices.of(prices) if prices else None, events, tree,
+    )  # fmt: skip
     played = sit(RunSpec.of(wanted), corpus, out, asks(probe), sitting)
-    show_summary(played)
+    say = partial(print, file=sys.stderr if events == "-" else sys.stdout)
+    for line in summary(played):
+        say(line)
     if played.progress.stopped:
         raise typer.Exit(1)
-    print(f"next: personaconv report {out}")
+    say(f"next: personaconv report {out}")

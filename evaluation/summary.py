@@ -7,11 +7,6 @@ from collections.abc import Iterator
 from evaluation.playing import Played
 
 
-def show_summary(played: Played) -> None:
-    for line in summary(played):
-        print(line)
-
-
 def summary(played: Played) -> Iterator[str]:
     """One line a subject, in English; those with nothing to say are left out."""
     progress, usage, ledger = played.progress, played.usage, played.ledger

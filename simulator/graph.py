@@ -20,6 +20,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
 from memory.message import Thread
+from simulator.events import RoundStarted
 from simulator.records import Slot, Turn
 from simulator.schedulers.skeleton import Plan
 from simulator.turn import Cast, logged, take_turn, unanswerable
@@ -88,6 +89,8 @@ def schedule(state: State, runtime: Runtime[Stage]) -> Command[Literal["speak", 
         return Command(update={"stop": "the skeleton has no further slot"}, goto="__end__")
     stage.merge(round)
     places = range(len(stage.plan.rounds[round]))
+    cast = stage.cast
+    cast.emit(RoundStarted(run=cast.run, thread=stage.real.id, repeat=stage.repeat, round=round, slots=len(places)))
     return Command(update={"round": round + 1}, goto=[Send("speak", Place(round=round, n=n)) for n in places])
 
 

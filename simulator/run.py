@@ -15,7 +15,17 @@ from memory.errors import PersonaconvError
 from memory.store import MemoryStore
 from simulator.budget import Spent
 from simulator.casting import choose, named
-from simulator.llm import LLM, asking
+from simulator.events import (
+    BudgetSpent,
+    Emit,
+    RunFinished,
+    RunStarted,
+    ThreadFinished,
+    ThreadStarted,
+    finished,
+    ignore,
+)
+from simulator.llm import LLM, asking, first_line
 from simulator.manifest import RunSpec, agree, manifest
 from simulator.prompt import Budget
 from simulator.records import Ask, Turn
@@ -52,12 +62,19 @@ class Progress:
             self.failures[turn.failure] = self.failures.get(turn.failure, 0) + 1
 
 
-async def simulate(
-    spec: RunSpec, store: MemoryStore, llm: LLM, asks: Sequence[Ask], folder: Path, watch: Watch = lambda *_: None
+async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
+    spec: RunSpec,
+    store: MemoryStore,
+    llm: LLM,
+    asks: Sequence[Ask],
+    folder: Path,
+    watch: Watch = lambda *_: None,
+    emit: Emit = ignore,
 ) -> Progress:
     """Plays the threads of `spec` into `folder`, or what is missing there. Every finished call is logged at once.
 
-    `watch` is called with the progress after each call (and its turn) and after each thread (None).
+    `watch` is called with the progress after each call (and its turn) and after each thread (None); `emit` with each
+    event of simulator/events.py.
 
     Raises:
         BadInput: `folder` holds a run made otherwise; the message lists the differences.
@@ -74,6 +91,7 @@ async def simulate(
         progress.count(turn)
         progress.memory_calls = model.calls
         progress.recall_seconds = doors.seconds
+        emit(finished(turn))
         watch(progress, turn)
 
     shard = Shard.of(spec.shard)
@@ -87,6 +105,7 @@ async def simulate(
         for turn in found:
             progress.count(turn)
         progress.found = len(found)
+        ended = "interrupted"
         try:
             cast = Cast(
                 run=wanted["run"],
@@ -102,11 +121,18 @@ async def simulate(
                 show_card=spec.card,
                 keep_prompts=spec.keep_prompts,
                 doors=doors,
+                emit=emit,
             )
             await _play(spec, store, cast, jobs, place, progress, watch)
+            ended = "done"
         except Spent as spent:
-            progress.stopped = str(spent)
+            progress.stopped, ended = str(spent), "budget"
+            emit(BudgetSpent(run=wanted["run"], reason=str(spent)))
+        except PersonaconvError as error:
+            ended = first_line(error)
+            raise
         finally:
+            emit(RunFinished(run=wanted["run"], stop=ended, calls=progress.calls_done, failed=progress.failed))
             log.close()
     return progress
 
@@ -129,6 +155,15 @@ async def _play(  # noqa: PLR0913 - one caller; the parts of one run
     progress.threads = len(jobs)
     progress.calls = sum(plans[id].slots for id, _ in jobs) * len(cast.asks)
     progress.left_out = sum(plan.left_out for plan in plans.values())
+    about = RunStarted(
+        run=cast.run,
+        mode=spec.mode,
+        model=cast.llm.name,
+        threads=len(jobs),
+        calls=progress.calls,
+        found=progress.found,
+    )
+    cast.emit(about)
     gate = asyncio.Semaphore(spec.concurrency)
     queue = iter(jobs)
 
@@ -136,9 +171,11 @@ async def _play(  # noqa: PLR0913 - one caller; the parts of one run
 
         async def worker() -> None:
             for id, repeat in queue:
+                cast.emit(ThreadStarted(run=cast.run, thread=id, repeat=repeat))
                 stop = await threads.run(Stage(plans[id], store.corpus.thread(id), cast, repeat, gate))
                 progress.threads_done += 1
                 progress.stops[stop] = progress.stops.get(stop, 0) + 1
+                cast.emit(ThreadFinished(run=cast.run, thread=id, repeat=repeat, stop=stop))
                 watch(progress, None)
 
         await together([worker() for _ in range(min(spec.concurrency, len(jobs)))])

@@ -13,6 +13,7 @@ from memory.gathered import part
 from memory.message import Thread
 from memory.recall import History, Recalled, Retriever
 from simulator.answering import answer, turn_seed
+from simulator.events import Emit, ignore, started
 from simulator.llm import LLM, ModelError
 from simulator.persona import Cards, Persona
 from simulator.prices import Prices
@@ -51,6 +52,7 @@ class Cast:
     budget: Budget = field(default_factory=Budget)
     show_card: bool = True
     keep_prompts: bool = False
+    emit: Emit = ignore
     doors: Doors = field(default_factory=CorpusDoors)  # closed: for retrievers that need a History alone
     cards: Cards = field(default_factory=Cards)
     prices: Prices | None = None
@@ -76,6 +78,7 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
     past = cast.past.history(slot.author, before=slot.time)
     history = elsewhere(past, visible) if cast.mode == "rollout" else past
     query = visible[slot.parent].words
+    cast.emit(started(cast.run, slot, repeat, visible[slot.parent].author))
     try:
         recalled = await cast.doors.recall(cast.retriever, history, query, outside=slot.thread)
     except ModelError as error:
