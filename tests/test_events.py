@@ -20,11 +20,11 @@ from simulator.events import KINDS, Event, RunFinished, TurnFailed, schema, writ
 from simulator.llm import LLM, ModelError
 from simulator.manifest import RunSpec
 from simulator.run import simulate
-from simulator.testing import Echo, Faulty
+from simulator.testing import Faulty, Scripted, distinct
 from tests.club import rows
 from tests.dumps import imported
 
-SMALL: dict[str, Any] = {"threads": 2, "retriever": "recency:k=2", "model": "fake:echo"}
+SMALL: dict[str, Any] = {"threads": 2, "retriever": "recency:k=2", "model": "fake:scripted"}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def watched(store: MemoryStore, out: Path, llm: LLM) -> list[Event]:
 
 
 def test_a_run_is_told_from_its_start_to_its_end(store: MemoryStore, tmp_path: Path) -> None:
-    seen = watched(store, tmp_path, Echo())
+    seen = watched(store, tmp_path, Scripted(distinct))
     told = [type(event).__name__ for event in seen]
     count = Counter(told)
     assert (told[0], told[1], told[2], told[3]) == ("RunStarted", "ThreadStarted", "RoundStarted", "TurnStarted")
@@ -58,7 +58,7 @@ def test_a_run_is_told_from_its_start_to_its_end(store: MemoryStore, tmp_path: P
 
 def test_failures_and_a_broken_off_run_are_told(store: MemoryStore, tmp_path: Path) -> None:
     faults = {1: ModelError("limit", "slow down"), 4: ModelError("refused", "no such key", fatal=True)}
-    seen = watched(store, tmp_path, Faulty(Echo(), faults))
+    seen = watched(store, tmp_path, Faulty(Scripted(distinct), faults))
     [failed] = [event for event in seen if isinstance(event, TurnFailed)]
     assert (failed.failure, failed.reason, failed.ask) == ("limit", "slow down", "sentiment")
     end = seen[-1]
@@ -73,7 +73,7 @@ def test_each_event_is_a_line_that_is_written_at_once(store: MemoryStore, tmp_pa
             flushed.append(self.getvalue())
 
     stream = Stream()
-    seen = watched(store, tmp_path, Echo())
+    seen = watched(store, tmp_path, Scripted(distinct))
     for event in seen:
         writer(stream)(event)
     assert len(flushed) == len(seen) and all(part.endswith(b"\n") for part in flushed)
@@ -85,7 +85,7 @@ def test_each_event_is_a_line_that_is_written_at_once(store: MemoryStore, tmp_pa
 
 def test_the_schema_names_every_kind_and_every_field(store: MemoryStore, tmp_path: Path) -> None:
     known = schema()["$defs"]
-    for event in watched(store, tmp_path, Faulty(Echo(), {1: ModelError("limit", "slow")})):
+    for event in watched(store, tmp_path, Faulty(Scripted(distinct), {1: ModelError("limit", "slow")})):
         line = json.loads(msgspec.json.encode(event))
         assert line.keys() == known[type(event).__name__]["properties"].keys()
     assert {kind.__name__ for kind in KINDS} == {kind.__name__ for kind in Event.__subclasses__()} - {"Answer"} | {

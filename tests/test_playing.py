@@ -16,11 +16,16 @@ from simulator.llm import LLM, Completion, ModelError, Request
 from simulator.manifest import RunSpec
 from simulator.prices import Prices
 from simulator.recording import calls
-from simulator.testing import Echo, Faulty
+from simulator.testing import Faulty, Scripted, distinct
 from tests.club import rows
 from tests.dumps import imported
 
-SMALL: dict[str, Any] = {"threads": ("t3_7", "t3_8"), "retriever": "recency:k=2", "attempts": 2, "model": "fake:echo"}
+SMALL: dict[str, Any] = {
+    "threads": ("t3_7", "t3_8"),
+    "retriever": "recency:k=2",
+    "attempts": 2,
+    "model": "fake:scripted",
+}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +53,7 @@ def test_a_recorded_run_replays_byte_for_byte(corpus: Path, tmp_path: Path) -> N
 
 def test_failures_are_replayed_as_they_were(corpus: Path, tmp_path: Path) -> None:
     faults = {2: ModelError("transport", "reset"), 5: ModelError("refused", "no"), 8: ModelError("limit", "slow")}
-    model = Faulty(Echo(), {**faults, 9: ModelError("limit", "slow", wait=0.0)})
+    model = Faulty(Scripted(distinct), {**faults, 9: ModelError("limit", "slow", wait=0.0)})
     play(corpus, tmp_path / "a", Sitting(record=tmp_path / "r"), model)
     again = play(corpus, tmp_path / "b", Sitting(replay=tmp_path / "r"))
     # A turn that has nothing to answer fails at once: whether that is before a slow one, the clock decides.
@@ -58,17 +63,17 @@ def test_failures_are_replayed_as_they_were(corpus: Path, tmp_path: Path) -> Non
 
 def test_what_was_recorded_before_a_run_was_stopped_is_not_asked_again(corpus: Path, tmp_path: Path) -> None:
     file = tmp_path / "r"
-    stopped = Faulty(Echo(), {6: ModelError("refused", "the key is not accepted", fatal=True)})
+    stopped = Faulty(Scripted(distinct), {6: ModelError("refused", "the key is not accepted", fatal=True)})
     with pytest.raises(ModelError):
         play(corpus, tmp_path / "a", Sitting(record=file), stopped)
     before = len(list(calls(file)))
-    rest = Faulty(Echo(), {})
+    rest = Faulty(Scripted(distinct), {})
     play(corpus, tmp_path / "b", Sitting(record=file), rest)
     assert before >= 6 and rest.calls == 28 - before
 
 
 def test_a_replay_with_other_settings_names_the_first_missing_turn(corpus: Path, tmp_path: Path) -> None:
-    play(corpus, tmp_path / "a", Sitting(record=tmp_path / "r"), Echo())
+    play(corpus, tmp_path / "a", Sitting(record=tmp_path / "r"), Scripted(distinct))
     with pytest.raises(Missing, match=r"the ask 'reply' of turn .* differs in seed \(recorded \d+, asked \d+\)"):
         play(corpus, tmp_path / "b", Sitting(replay=tmp_path / "r"), seed=1)
     with pytest.raises(Missing, match=r"differs in its prompt from character"):
@@ -77,11 +82,11 @@ def test_a_replay_with_other_settings_names_the_first_missing_turn(corpus: Path,
 
 def test_record_and_replay_exclude_each_other(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="exclude each other"):
-        play(corpus, tmp_path / "a", Sitting(tmp_path / "r", tmp_path / "r"), Echo())
+        play(corpus, tmp_path / "a", Sitting(tmp_path / "r", tmp_path / "r"), Scripted(distinct))
 
 
 class Told:
-    """Echo that says 200 tokens in, 100 of them cached, and 10 out."""
+    """A model that says 200 tokens in, 100 of them cached, and 10 out."""
 
     name = "fake:told"
 

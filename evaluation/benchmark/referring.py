@@ -10,10 +10,10 @@ from evaluation.benchmark.items import Item, TaskName
 from evaluation.benchmark.playing import Log
 from evaluation.benchmark.posts import Posts
 from evaluation.benchmark.spec import BenchSpec, Job
+from simulator.answering import turn_seed
 from simulator.llm import LLM, ModelError, Request
 from simulator.prompt import prompt_hash
 from simulator.records import Slot, Turn
-from simulator.turn import turn_seed
 
 MAX_TOKENS: dict[TaskName, int] = {"sentiment": 10, "impact": 25, "generation": 256}  # as for GPT there
 TEMPERATURE: dict[TaskName, float] = {"sentiment": 0.0, "impact": 0.0, "generation": 0.7}
