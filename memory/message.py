@@ -149,7 +149,10 @@ class Thread:
 
     def path(self, id: str | None) -> tuple[Message, ...]:
         """Root to `id`, both included; () for None. A parent that is not in this thread ends the walk."""
-        return tuple(reversed([*self._upwards(id)]))
+        last: tuple[str | None, tuple[Message, ...]] | None = self.__dict__.get("_walked")
+        if last is None or last[0] != id:  # a turn asks for one path several times
+            last = self.__dict__["_walked"] = id, tuple(reversed([*self._upwards(id)]))
+        return last[1]
 
     def _upwards(self, id: str | None) -> Iterator[Message]:
         messages, place, size = self._index.messages, self._index.place, len(self.messages)
