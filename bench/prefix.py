@@ -121,6 +121,8 @@ async def main(given: argparse.Namespace) -> None:
                     threads=given.threads,
                     max_turns=given.turns,
                     concurrency=POLICIES[policy],
+                    thread_tokens=given.thread_tokens,
+                    memory_tokens=given.memory_tokens,
                 )
                 one = await run(store, spec, probes[:1], policy, order == "person")
                 four = await run(store, spec, probes, policy, order == "person")
@@ -133,6 +135,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--thread-tokens", type=int, default=700)
+    parser.add_argument("--memory-tokens", type=int, default=500)
     parser.add_argument("--policies", nargs="+", default=list(POLICIES), choices=POLICIES)
     parser.add_argument("--orders", nargs="+", default=["thread", "person"], choices=["thread", "person"])
     asyncio.run(main(parser.parse_args()))

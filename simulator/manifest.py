@@ -23,7 +23,7 @@ from simulator import prompt, runlog
 from simulator.records import Ask, Mode
 from simulator.shard import Shard
 
-VERSIONS = ("personaconv", "langgraph", "langchain-core", "openai", "chromadb", "tiktoken", "xllamacpp", "numpy")
+VERSIONS = ("personaconv", "langgraph", "langchain-core", "aiohttp", "chromadb", "tiktoken", "xllamacpp", "numpy")
 SPEED_ONLY = ("concurrency", "timeout", "attempts", "shard")
 
 
