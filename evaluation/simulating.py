@@ -28,6 +28,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     probe: Annotated[list[str] | None, typer.Option(help="sentiment, impact, none; default both.")] = None,
     seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 0,
     keep_prompts: Annotated[bool, typer.Option(help="Store whole prompts in the log.")] = False,
+    prompt_templates: Annotated[str | None, typer.Option(help="A folder of prompt templates of your own.")] = None,
     concurrency: Annotated[int, typer.Option(help="Turns in flight; 1 suits the embedded model.")] = 1,
     timeout: Annotated[float, typer.Option(help="Seconds for one attempt of a call.")] = 120.0,
     record: Annotated[Path | None, typer.Option(help="Write all model calls to this file; .zst packs them.")] = None,
@@ -52,7 +53,8 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     wanted: dict[str, Any] = {
         "mode": mode, "model": model, "base_url": base_url, "retriever": retriever, "card": card,
         "threads": tuple(thread) if thread else threads, "cut": cut, "max_turns": max_turns, "repeats": repeats,
-        "seed": seed, "keep_prompts": keep_prompts, "concurrency": concurrency, "timeout": timeout, "shard": shard,
+        "seed": seed, "keep_prompts": keep_prompts, "prompt_templates": prompt_templates,
+        "concurrency": concurrency, "timeout": timeout, "shard": shard,
     }  # fmt: skip
     sitting = Sitting(
         record, replay, any_endpoint, Limits(max_tokens_total, max_cost, max_minutes),

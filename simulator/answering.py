@@ -48,7 +48,7 @@ async def answer(blank: Turn, ask: Ask, shared: Scene, cast: Setting, judged: st
     messages = shared.messages(ask, judged)
     turn = replace(
         blank,
-        prompt_hash=prompt_hash(messages),
+        prompt_hash=prompt_hash(messages, shared.stamp),
         judged=("real" if cast.mode == "replay" else "simulated") if ask.judges else None,
         prompt="\n\n".join(text for _, text in messages) if cast.keep_prompts else None,
         attempts=0,

@@ -19,9 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from memory.errors import BadInput, clip
 from memory.store import MemoryStore
-from simulator import prompt, runlog
+from simulator import runlog
 from simulator.records import Ask, Mode
 from simulator.shard import Shard
+from simulator.wording import Wording, wording
 
 VERSIONS = ("personaconv", "langgraph", "langchain-core", "aiohttp", "chromadb", "tiktoken", "xllamacpp", "numpy")
 SPEED_ONLY = ("concurrency", "timeout", "attempts", "shard")
@@ -46,6 +47,7 @@ class RunSpec(BaseModel):
     memory_tokens: int = Field(default=500, ge=0)
     message_tokens: int = Field(default=200, ge=20)
     keep_prompts: bool = False
+    prompt_templates: str | None = None
     concurrency: int = Field(default=1, ge=1)
     timeout: float = Field(default=120.0, gt=0)
     attempts: int = Field(default=4, ge=1)
@@ -67,6 +69,10 @@ class RunSpec(BaseModel):
             raise ValueError("ask for 1 thread or more")
         return threads
 
+    def wording(self) -> Wording:
+        """Raises what simulator.wording.wording raises."""
+        return wording(Path(self.prompt_templates) if self.prompt_templates else None)
+
     @staticmethod
     def of(fields: Mapping[str, Any]) -> RunSpec:
         """A checked spec. Raises BadInput that names each wrong field, what was found and what is meant."""
@@ -84,12 +90,14 @@ def manifest(
     spec: RunSpec, asks: Sequence[Ask], store: MemoryStore, threads: Sequence[str], model: str, folder: Path
 ) -> dict[str, Any]:
     """All that decides the answers, the versions that made them, and where the corpus lies as seen from `folder`."""
+    words = spec.wording()
     decides = {
-        "spec": {k: v for k, v in spec.model_dump(mode="json").items() if k not in SPEED_ONLY}
+        "spec": {k: v for k, v in spec.model_dump(mode="json").items() if k not in (*SPEED_ONLY, "prompt_templates")}
         | {"threads": list(threads)},
         "model": model,
         "asks": {ask.name: asdict(ask) for ask in asks},
-        "prompt_version": prompt.VERSION,
+        "prompt_version": words.version,
+        "prompt_templates": words.hash,  # what they say, wherever they lie
         "data_hash": store.corpus.data_hash,
         "embedder": store.embedder,
     }

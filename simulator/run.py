@@ -120,6 +120,7 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
                 budget=Budget(spec.thread_tokens, spec.memory_tokens, spec.message_tokens),
                 show_card=spec.card,
                 keep_prompts=spec.keep_prompts,
+                wording=spec.wording(),
                 doors=doors,
                 emit=emit,
             )

@@ -20,6 +20,7 @@ from simulator.prices import Prices
 from simulator.prompt import Budget, Scene, scene
 from simulator.records import Ask, Mode, Remembered, Slot, Turn
 from simulator.runlog import Key
+from simulator.wording import Wording
 
 
 class Past(Protocol):
@@ -56,6 +57,7 @@ class Cast:
     doors: Doors = field(default_factory=CorpusDoors)  # closed: for retrievers that need a History alone
     cards: Cards = field(default_factory=Cards)
     prices: Prices | None = None
+    wording: Wording | None = None  # None: the packaged one
 
     def persona(self, history: History, without: str = "") -> Persona:
         """Who speaks; the empty Persona where cards are not shown."""
@@ -87,7 +89,7 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
         return logged([_unremembered(slot, ask, cast, repeat, error) for ask in cast.asks], cast)
     _guard(recalled, slot)
     persona = cast.persona(history, "" if history is past else slot.thread)
-    shared = scene(slot, visible, recalled, persona.habits, cast.budget)
+    shared = scene(slot, visible, recalled, persona.habits, cast.budget, cast.wording)
     distance = 1 + sum(m.origin == "simulated" for m in visible.path(slot.parent))
     template = replace(_blank(slot, cast, repeat, shared, len(history), distance), persona=persona.source)
     turns: list[Turn] = []

@@ -26,7 +26,7 @@ from memory import policy
 from memory.asking import Remembering
 from memory.doors import CorpusDoors
 from memory.store import MemoryStore
-from simulator import prompt
+from simulator import wording
 from simulator.llm import LLM, asking
 from simulator.prompt import Budget
 from simulator.records import Turn
@@ -100,7 +100,7 @@ class Corrected:
             "data_hash": self.store.corpus.data_hash,
             "embedder": self.store.embedder,
             "items": _digest([target.facts() for target in self.targets]),
-            "wording": [corrected.VERSION, prompt.VERSION],
+            "wording": [corrected.VERSION, wording.VERSION],
             "asks": {name: asdict(tasks.load(name).ASK) for name in self.spec.tasks},
         }
 
