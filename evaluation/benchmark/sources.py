@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import memory.retrievers
 from evaluation import tasks
-from evaluation.benchmark import corrected, wording
+from evaluation.benchmark import corrected
 from evaluation.benchmark.grid import CELLS
 from evaluation.benchmark.items import SETTINGS, Item, Selection, Setting, TaskName
 from evaluation.benchmark.playing import Log, Question, Source
@@ -26,11 +26,11 @@ from memory import policy
 from memory.asking import Remembering
 from memory.doors import CorpusDoors
 from memory.store import MemoryStore
-from simulator import wording
 from simulator.llm import LLM, asking
 from simulator.prompt import Budget
 from simulator.records import Turn
 from simulator.turn import Cast
+from simulator.wording import VERSION
 
 
 def open_source(spec: BenchSpec) -> Source:
@@ -100,7 +100,7 @@ class Corrected:
             "data_hash": self.store.corpus.data_hash,
             "embedder": self.store.embedder,
             "items": _digest([target.facts() for target in self.targets]),
-            "wording": [corrected.VERSION, wording.VERSION],
+            "wording": [corrected.VERSION, VERSION],
             "asks": {name: asdict(tasks.load(name).ASK) for name in self.spec.tasks},
         }
 
@@ -164,7 +164,7 @@ class Referenced:
     def decides(self, job: Job) -> dict[str, Any]:
         setting = cast(Setting, job.setting)
         ids = {task: [item.id for item in self.items(task, setting)] for task in self.spec.tasks}
-        return {"data_hash": self._hash, "items": _digest(ids), "wording": [wording.VERSION]}
+        return {"data_hash": self._hash, "items": _digest(ids), "wording": [VERSION]}
 
     @cached_property
     def _hash(self) -> str:
