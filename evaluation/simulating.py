@@ -38,11 +38,13 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
     max_minutes: Annotated[float | None, typer.Option(help="Stop before the run takes more time.")] = None,
     prices: Annotated[str, typer.Option(help="Per million tokens: input=0.15,cached=0.075,output=0.6.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and money; ask no model.")] = False,
     tree: Annotated[bool, typer.Option(help="Show the threads as they grow.")] = True,
     events: Annotated[str, typer.Option(help="Stream what happens as JSON lines to this file, or - for stdout.")] = "",
     shard: Annotated[str, typer.Option(help="This process's share of the threads, e.g. 2/4.")] = "1/1",
 ) -> None:
     """Play threads with persona agents and probe every turn."""
+    from evaluation.estimating import estimate
     from evaluation.playing import Sitting, sit
     from evaluation.running import asks
     from evaluation.summary import summary
@@ -56,11 +58,16 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
         "seed": seed, "keep_prompts": keep_prompts, "prompt_templates": prompt_templates,
         "concurrency": concurrency, "timeout": timeout, "shard": shard,
     }  # fmt: skip
+    spec, cost_of = RunSpec.of(wanted), Prices.of(prices) if prices else None
+    if dry_run:
+        for line in estimate(spec, corpus, out, asks(probe)).lines(cost_of):
+            print(line)
+        return
     sitting = Sitting(
         record, replay, any_endpoint, Limits(max_tokens_total, max_cost, max_minutes),
-        Prices.of(prices) if prices else None, events, tree,
+        cost_of, events, tree,
     )  # fmt: skip
-    played = sit(RunSpec.of(wanted), corpus, out, asks(probe), sitting)
+    played = sit(spec, corpus, out, asks(probe), sitting)
     say = partial(print, file=sys.stderr if events == "-" else sys.stdout)
     for line in summary(played):
         say(line)
