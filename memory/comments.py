@@ -53,29 +53,32 @@ def comments(part: bytes, number: int) -> list[Comment] | None:
 def _settled(found: list[Comment], number: int) -> bool:
     """Makes each what row() makes of it, unless one has ids or a name of an unusual form. Many are looked at as one
     text, for that costs a third of looking at each."""
-    ids, many = [r.id for r in found], len(found)
+    many, ids, names = len(found), [r.id for r in found], [r.author for r in found]
+    if "" in ids or "_" in "".join(ids) or None in names or "" in names:
+        return False
+    people = ",".join(map(str, names))
     threads = "\n" + "\n".join([r.thread or "" for r in found])
     parents = "\n" + "\n".join([r.parent or "" for r in found])
-    names = "\n".join([r.author or "" for r in found])
     said = "\n".join([r.text or "" for r in found])
     if (
-        "_" in "".join(ids)
-        or not all(ids)
-        or threads.count("\nt3_") != many
+        threads.count("\nt3_") != many
         or parents.count("\nt1_") + parents.count("\nt3_") != many
-        or len(names.split()) != many
+        or " " in people
+        or not people.isprintable()  # as other spaces are not
     ):
         return False
-    if "[" in names:
+    if "[" in people:
         for r in found:
             r.author = writer(r.author)
     if "[" in said or "&" in said or "\0" in said:
         for r in found:
             if r.text is not None and ("[" in r.text or "&" in r.text or "\0" in r.text):
                 r.text = text(r.text)
-    for line, (r, id) in enumerate(zip(found, ids, strict=True), number):
-        r.line = line
-        r.id = "t1_" + id
+    for r in found:
+        r.line = number
+        r.id = "t1_" + r.id
+        number += 1
+    for r in found:
         if r.score_hidden:
             r.score = None
         if not r.retrieved:

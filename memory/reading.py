@@ -20,7 +20,7 @@ from memory.errors import BadInput
 ZSTD = b"\x28\xb5\x2f\xfd"
 WINDOW = 2**31  # real dumps say so; a decoder that is not told refuses them
 CHUNK = 1 << 16  # compressed bytes a step: bounds what one step can unpack to
-PART = 1 << 17  # unpacked bytes decoded together: a processor's cache holds what becomes of them
+PART = 1 << 16  # unpacked bytes decoded together: a processor's cache holds what becomes of them
 LONGEST = 1 << 26  # bytes of a line; dump rows are below 1 MB
 EXAMPLES = 5
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from dumps import START, comment, plain
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.comments import comments
@@ -44,6 +44,7 @@ ODD = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(ODD, min_size=1, max_size=4))
 def test_lines_together_are_what_each_is_alone_or_are_left_to_that(odd: list[dict[str, Any]]) -> None:
     lines = part(*(comment(f"b{n}", "a") | more for n, more in enumerate(odd)))
