@@ -134,7 +134,9 @@ async def _sit(  # noqa: PLR0913 - the parts of one sitting
                 write(event)
                 grow(event)
 
-            return await simulate(spec, store, model, asks, out, watch(live, models.usage, spec.mode), emit)
+            return await simulate(
+                spec, store, model, asks, out, watch(live, models.usage, spec.mode), emit, models.ledger.prices
+            )
     finally:
         await models.close()
 

@@ -27,6 +27,7 @@ from simulator.events import (
 )
 from simulator.llm import LLM, asking, first_line
 from simulator.manifest import RunSpec, agree, manifest
+from simulator.prices import Prices
 from simulator.prompt import Budget
 from simulator.records import Ask, Turn
 from simulator.runlog import RunLog
@@ -70,11 +71,12 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
     folder: Path,
     watch: Watch = lambda *_: None,
     emit: Emit = ignore,
+    prices: Prices | None = None,
 ) -> Progress:
     """Plays the threads of `spec` into `folder`, or what is missing there. Every finished call is logged at once.
 
     `watch` is called with the progress after each call (and its turn) and after each thread (None); `emit` with each
-    event of simulator/events.py.
+    event of simulator/events.py. `prices`: of the model, for the cost that each turn says.
 
     Raises:
         BadInput: `folder` holds a run made otherwise; the message lists the differences.
@@ -123,6 +125,7 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
                 wording=spec.wording(),
                 doors=doors,
                 emit=emit,
+                prices=prices,
             )
             await _play(spec, store, cast, jobs, place, progress, watch)
             ended = "done"

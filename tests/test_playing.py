@@ -16,6 +16,7 @@ from simulator.llm import LLM, Completion, ModelError, Request
 from simulator.manifest import RunSpec
 from simulator.prices import Prices
 from simulator.recording import calls
+from simulator.runlog import turns
 from simulator.testing import Faulty, Scripted, distinct
 from tests.club import rows
 from tests.dumps import imported
@@ -119,3 +120,10 @@ def test_the_summary_says_tokens_cached_share_cost_and_failures(corpus: Path, tm
     assert lines[2].startswith("5,400 tokens in, 50% of them cached, 270 out; ") and " tokens/s, " in lines[2]
     assert lines[3] == f"cost {27 * (100 * 1.0 + 100 * 0.5 + 10 * 2.0) / 1e6:.4f} in all sittings of this run"
     assert lines[4].endswith("went into recalling")
+
+
+def test_each_turn_says_what_it_cost_where_prices_are_known(corpus: Path, tmp_path: Path) -> None:
+    play(corpus, tmp_path / "a", Sitting(prices=Prices(1.0, 2.0, 0.5)), Told())
+    assert {turn.cost for turn in turns(tmp_path / "a")} == {170 / 1e6}
+    play(corpus, tmp_path / "b", Sitting(), Told())
+    assert {turn.cost for turn in turns(tmp_path / "b")} == {None}
