@@ -11,6 +11,7 @@ import typer
 
 from evaluation.benchmark.options import bench
 from evaluation.simulating import BaseURL, simulate
+from evaluation.stopping import FAREWELL, STOPPED
 from memory.errors import BadInput, PersonaconvError
 
 app = typer.Typer(
@@ -21,7 +22,6 @@ app = typer.Typer(
     help="Simulate threads with persona agents that remember one real person each, and score how like them they are.",
 )
 
-STOPPED = 130  # the exit status after Ctrl-C, as shells have it
 WrongUse: type[Any] = typer.BadParameter.__mro__[2]  # the parent of all mistakes in options and arguments
 Sources = Annotated[list[Path], typer.Argument(help="Dumps, listings, ConvoKit, Parquet; files or folders.")]
 Run = Annotated[Path, typer.Argument(help="A run folder.")]
@@ -215,7 +215,7 @@ def guarded(work: Callable[[], int | None]) -> int:
     except OSError as error:
         return _say(f"{error.filename or 'the system'}: {error.strerror or error}; mend that and run the command again")
     except (KeyboardInterrupt, typer.Abort):
-        print("stopped; all that was finished is kept: the same command goes on from here", file=sys.stderr)
+        print(FAREWELL, file=sys.stderr)
         return STOPPED
 
 

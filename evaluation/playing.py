@@ -14,6 +14,7 @@ from pathlib import Path
 from evaluation.console import Live, watch
 from evaluation.growing import Growing
 from evaluation.likeness import LATEST, likeness
+from evaluation.stopping import stoppable
 from memory.errors import BadInput
 from memory.store import MemoryStore
 from simulator.budget import Budgeted, Ledger, Limits
@@ -126,7 +127,7 @@ async def _sit(  # noqa: PLR0913 - the parts of one sitting
 ) -> Progress:
     try:
         model = models.open(spec.model, spec.base_url, llm)
-        with _stream(sitting.events) as write, Live(stderr=sitting.events == "-") as live:
+        with stoppable(), _stream(sitting.events) as write, Live(stderr=sitting.events == "-") as live:
             grow = Growing(live, partial(_like, store)) if sitting.tree else ignore
             live.above = grow.shown if isinstance(grow, Growing) else None
 

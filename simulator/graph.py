@@ -7,6 +7,8 @@ which a resumed thread rebuilds itself. The only file that knows LangGraph.
 
 from __future__ import annotations
 
+import errno
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
+from memory.errors import BadInput
 from memory.message import Thread
 from simulator.events import RoundStarted
 from simulator.records import Slot, Turn
@@ -137,10 +140,21 @@ class Threads:
 
 @asynccontextmanager
 async def open_threads(run: Path) -> AsyncIterator[Threads]:
-    """The graph over run/checkpoints.sqlite."""
+    """The graph over run/checkpoints.sqlite.
+
+    Raises: BadInput, OSError: the file is damaged, or cannot be written.
+    """
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-    async with AsyncSqliteSaver.from_conn_string(str(run / CHECKPOINTS)) as saver:
-        await saver.conn.execute("PRAGMA journal_mode=WAL")
-        await saver.conn.execute("PRAGMA synchronous=NORMAL")  # a kill loses nothing; the run log is the record anyway
-        yield Threads(saver)
+    file = run / CHECKPOINTS
+    try:
+        async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
+            await saver.conn.execute("PRAGMA journal_mode=WAL")
+            await saver.conn.execute("PRAGMA synchronous=NORMAL")  # a kill loses nothing; the log is the record anyway
+            yield Threads(saver)
+    except sqlite3.OperationalError as error:
+        raise OSError(errno.EIO, f"{error}; all finished turns are in the log", str(file)) from error
+    except sqlite3.Error as error:
+        raise BadInput(
+            f"{file} is damaged ({error}); remove it and run the command again: it is made anew from the log"
+        ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -192,7 +193,7 @@ async def together(work: Sequence[Coroutine[None, None, None]]) -> None:
         async with asyncio.TaskGroup() as group:
             for coroutine in work:
                 group.create_task(coroutine)
-    except* (PersonaconvError, OSError) as errors:
+    except* (PersonaconvError, OSError, sqlite3.Error) as errors:
         first = errors.exceptions[0]
     if first is not None:
         raise first

@@ -23,6 +23,7 @@ from simulator.shard import places
 
 MANIFEST = "run.json"
 LOG = "log.ndjson"
+MEASURED = ("seconds", "attempts")  # of an answer: what the clock and the network decide
 
 Key = tuple[str, str, str, int]
 
@@ -70,14 +71,31 @@ def _turns(file: Path) -> list[Turn]:
     lines = file.read_bytes().split(b"\n")
     decode = msgspec.json.Decoder(Turn).decode
     found = []
-    for number, line in enumerate(lines[:-1], 1):
+    for number, line in enumerate(lines, 1):
         try:
             found.append(decode(line))
         except msgspec.DecodeError as error:
+            if number == len(lines):  # nothing, or what a kill left of a line
+                break
             raise BadInput(
-                f"{file} line {number} is not a turn ({error}); take the line out to have its call made again"
+                f"{file} line {number} is not a turn ({error}); take the line out to have its call made again, "
+                f"e.g. with: sed -i {number}d {file}"
             ) from None
     return found
+
+
+def comparable(run: Path) -> list[bytes]:
+    """The lines of all logs of the run, sorted, each in one byte form with MEASURED set to 0.
+
+    Equal for runs of the same model under the same settings, whatever their concurrency, number of processes and kills.
+    """
+    return sorted(canonical(_unmeasured(msgspec.to_builtins(turn))) for turn in turns(run))
+
+
+def _unmeasured(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: 0 if key in MEASURED else _unmeasured(inner) for key, inner in value.items()}
+    return [_unmeasured(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def plain(content: Any) -> Any:
@@ -104,17 +122,27 @@ class RunLog:
         self._cut_half_line()
 
     def _cut_half_line(self) -> None:
-        whole = self.file.read_bytes().rfind(b"\n") + 1
-        os.ftruncate(self._fd, whole)
+        content = self.file.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        try:
+            msgspec.json.decode(content[whole:], type=Turn)
+        except msgspec.DecodeError:
+            os.ftruncate(self._fd, whole)
+        else:  # only the end of the line is missing: what was paid for is kept
+            os.write(self._fd, b"\n")
 
     def append(self, turn: Turn) -> None:
         """Writes one whole line, then counts the turn as done. Raises OSError where the disk does not take it."""
         line = self._encode(turn) + b"\n"
         start = os.fstat(self._fd).st_size
-        written = os.write(self._fd, line)
-        if written != len(line):
+        try:
+            written = os.write(self._fd, line)
+            while written < len(line):  # a disk that is full takes a part, then says so
+                written += os.write(self._fd, line[written:])
+        except OSError as error:
             os.ftruncate(self._fd, start)
-            raise OSError(f"disk full: {self.file} took {written} of {len(line)} bytes of a turn; nothing is lost")
+            said = f"{error.strerror}; this turn's call will be made again, all earlier turns are kept"
+            raise OSError(error.errno, said, str(self.file)) from None
         self.done[turn.key] = turn
         self._seen(turn)
 
