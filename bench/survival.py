@@ -141,7 +141,7 @@ def survive(given: argparse.Namespace, folder: Path, url: str) -> Count:
             child = forked(lambda run=run: asyncio.run(sitting(spec, corpus, url, run)))  # type: ignore[misc]
             early = dice.random() < 0.2  # while it is opening its files
             grown, later = (0, dice.uniform(0, 0.3)) if early else (dice.randrange(1, size // 3), dice.uniform(0, 0.05))
-            alive = killed(child, log, size if count.kills == given.kills else grown, later)
+            alive = killed(child, log, 10 * size if count.kills == given.kills else grown, later)
             count.kills += alive
             count.early += alive and len(lines(log)) == 1
             count.half += alive and bool(lines(log)[-1])

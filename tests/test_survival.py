@@ -28,7 +28,7 @@ def test_a_run_killed_at_random_moments_ends_as_one_that_never_was() -> None:
         [sys.executable, "-m", "bench.survival", *size], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"15 kills .* 0 finished calls paid twice; 0 logs differ", done.stdout), done.stdout
+    assert re.search(r"1[56] kills .* 0 finished calls paid twice; 0 logs differ", done.stdout), done.stdout
 
 
 @pytest.fixture(scope="module")
