@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -55,10 +55,15 @@ def rows(messages: int, people: int, seed: int = 0, first: int = 0) -> Iterator[
 
 def corpus(out: Path, messages: int, people: int, seed: int = 0) -> Path:
     """Writes a corpus that MemoryStore opens; `bag` encodes what is new. Returns `out`."""
+    return corpus_of(out, rows(messages, people, seed))
+
+
+def corpus_of(out: Path, made: Iterable[Row]) -> Path:
+    """The corpus of any rows."""
     folder = out / "generation-000001"
     folder.mkdir(parents=True)
     record, tally = Record(folder / FILE, None), Tally()
-    record.add(rows(messages, people, seed), "made", tally)
+    record.add(made, "made", tally)
     record.mend(tally)
     contents = write(folder, record, Drawn(), DIM, lambda done, total: None)
     record.close()

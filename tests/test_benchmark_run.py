@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from bench.benchmark_file import generate
 from evaluation.benchmark import command, tables
 from evaluation.benchmark.command import bench
 from evaluation.benchmark.domains import DOMAINS, places
+from evaluation.benchmark.posts import read_posts
 from evaluation.benchmark.published import published
+from evaluation.benchmark.reference import Reference
 from evaluation.benchmark.sources import open_source
 from evaluation.benchmark.spec import BenchSpec
 from evaluation.cli import main
@@ -25,6 +28,9 @@ from tests.dumps import imported
 from tests.test_benchmark_corrected import dump
 
 FILE = str(Path(__file__).parent / "parity" / "synthetic_posts.json")
+RELEASED = {
+    "title", "author", "url", "score", "num_comments", "content", "timestamp", "comments", "__sub__", "__srcfile__",
+}  # fmt: skip
 SETTINGS = ("none/none", "own/tree", "other/parent")
 
 
@@ -227,6 +233,17 @@ def test_published_rows_say_that_they_are_not_ours() -> None:
         "rmse": 316.84,
         "mae": 97.83,
     }
+
+
+def test_a_made_up_file_has_the_shape_of_the_released_one(tmp_path: Path) -> None:
+    generate(tmp_path / "made.json", mb=0.4)
+    posts = read_posts(tmp_path / "made.json")
+    assert 200_000 < (tmp_path / "made.json").stat().st_size < 800_000
+    assert {*json.loads((tmp_path / "made.json").read_text())[0]} == RELEASED
+    assert max(len(c.path) for post in posts for c in post.tree().comments) == 101
+    heard: list[tuple[str, int, int]] = []
+    made = Reference(posts, watch=lambda *said: heard.append(said))
+    assert made.select("impact", "p-conv").items and heard[-1][1:] == (len(posts), len(posts))
 
 
 def test_communities_stand_in_the_papers_order_and_others_after_them() -> None:

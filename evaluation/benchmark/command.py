@@ -33,10 +33,11 @@ def bench(
     spec: BenchSpec, out: Path, open_llm: Callable[[str], LLM] | None = None, show_published: bool = False
 ) -> Progress:
     """Runs what is missing in `out`, writes rows.ndjson there and prints the tables. `open_llm`: models by name."""
-    source = open_source(spec)
+    live = Live()
+    source = open_source(spec, live)
     meters: dict[str, Metered] = {}
     try:
-        with Live() as live:
+        with live:
             progress = asyncio.run(play(spec, source, out, _opener(spec, meters, open_llm), _watch(live, spec, meters)))
         found = asyncio.run(rows(spec, source, out))
     finally:
@@ -50,8 +51,12 @@ def bench(
 
 def dry_run(spec: BenchSpec) -> None:
     """Prints what would be asked: calls, input tokens and cost of each cell, from the prompts of its first items."""
-    source = open_source(spec)
+    live = Live()
+    source = open_source(spec, live)
     try:
+        with live:
+            for job in spec.jobs():
+                source.questions(job)
         table = [_estimate(spec, source, job) for job in spec.jobs()]
     finally:
         source.close()
@@ -67,11 +72,12 @@ def dry_run(spec: BenchSpec) -> None:
 
 def describe(spec: BenchSpec) -> None:
     """Prints what the spec selects: how many items of which community, and why posts were left."""
-    source = open_source(spec)
+    live = Live()
+    source = open_source(spec, live)
     try:
-        show(
-            "What is selected", ["setting", "task", "what", "posts or items"], source.counts(), right=["posts or items"]
-        )
+        with live:
+            found = source.counts()
+        show("What is selected", ["setting", "task", "what", "posts or items"], found, right=["posts or items"])
         jobs = [(job.name, sum(q.calls for q in source.questions(job))) for job in spec.jobs()]
     finally:
         source.close()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from evaluation.benchmark.items import NEGATIVE, POSITIVE, Example, Item, Label, Selection, Setting, TaskName, Verdict
-from evaluation.benchmark.posts import Comment, Post, Posts, Tree, clean
+from evaluation.benchmark.posts import Comment, Post, Tree, clean
 from evaluation.benchmark.switches import Switches
 
 GONE = ("", "[deleted]", "[removed]")  # compared without regard to case
@@ -104,7 +104,7 @@ def balanced(found: Sequence[Found], switches: Switches) -> tuple[list[Found], l
     return negative + positive[half:], positive[:half]
 
 
-def survey(posts: Posts, switches: Switches) -> list[Found]:
+def survey(posts: Iterable[Post], switches: Switches) -> list[Found]:
     """Every post looked at, in the order of the file. The costly part: tasks and settings can share it."""
     return [find(post, number, switches) for number, post in enumerate(posts)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache, cached_property
 from pathlib import Path
@@ -32,27 +32,33 @@ from simulator.records import Turn
 from simulator.turn import Cast
 from simulator.wording import VERSION
 
+Watch = Callable[[str, int, int], None]
 
-def open_source(spec: BenchSpec) -> Source:
-    """Raises Missing or BadInput where `spec.data` is not what its protocol needs."""
+
+def open_source(spec: BenchSpec, watch: Watch = lambda what, done, total: None) -> Source:
+    """`watch` is told how far the selection of items is.
+
+    Raises: Missing or BadInput where `spec.data` is not what its protocol needs.
+    """
     from memory.errors import Missing
 
     if not spec.data:
         what = "a corpus folder made by import" if spec.protocol == "corrected" else "the benchmark's JSON file"
         raise Missing(f"no data named; the {spec.protocol} protocol needs {what}: --data")
-    return Corrected(spec) if spec.protocol == "corrected" else Referenced(spec)
+    return Corrected(spec, watch) if spec.protocol == "corrected" else Referenced(spec, watch)
 
 
 class Corrected:
     """Items of an imported corpus in the cells of the grid."""
 
-    def __init__(self, spec: BenchSpec) -> None:
-        self.spec, self.data = spec, Path(spec.data)
+    def __init__(self, spec: BenchSpec, watch: Watch) -> None:
+        self.spec, self.data, self._watch = spec, Path(spec.data), watch
         self.store = MemoryStore.open(self.data)
 
     @cached_property
     def targets(self) -> list[Target]:
-        return choose(self.store, self.spec.items, self.spec.draw, self.spec.earlier, self.spec.places)
+        spec = self.spec
+        return choose(self.store, spec.items, spec.draw, spec.earlier, spec.places, self._watch)
 
     def questions(self, job: Job) -> list[Question]:
         calls, repeats = len(self.spec.tasks), max(self.spec.answers(task) for task in self.spec.tasks)
@@ -126,10 +132,10 @@ class Corrected:
 class Referenced:
     """Items of the benchmark's own file, as the reference selects them."""
 
-    def __init__(self, spec: BenchSpec) -> None:
+    def __init__(self, spec: BenchSpec, watch: Watch) -> None:
         self.spec, self.data = spec, Path(spec.data)
         self.posts = read_posts(self.data)
-        self.reference = Reference(self.posts, spec.switches, spec.shuffle)
+        self.reference = Reference(self.posts, spec.switches, spec.shuffle, watch)
 
     def items(self, task: TaskName, setting: Setting) -> tuple[Item, ...]:
         """The first of the selection, in the reference's order, which has negatives and small scores first."""

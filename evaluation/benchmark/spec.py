@@ -54,7 +54,7 @@ class BenchSpec(BaseModel):
     base_url: str | None = None
     seeds: tuple[int, ...] = (0,)
     items: int = Field(default=100, ge=0)
-    """How many; 0: all."""
+    """How many; 0: all. By the reference the first in its order, which has negatives and small scores first."""
     draw: int = 0
     """Seed of the draw of items, the same for all cells."""
     repeats: int = Field(default=0, ge=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -54,12 +54,20 @@ class Target:
         }
 
 
-def choose(store: MemoryStore, n: int, seed: int, earlier: int = 5, places: Sequence[str] = ()) -> list[Target]:
+def choose(
+    store: MemoryStore,
+    n: int,
+    seed: int,
+    earlier: int = 5,
+    places: Sequence[str] = (),
+    watch: Callable[[str, int, int], None] = lambda what, done, total: None,
+) -> list[Target]:
     """`n` targets of `n` people (0: one of everybody who qualifies); the draw for n is the start of that for n + 1.
 
     A target is a comment with a known score, below a message with words. Its person, and a matched other of the
     community who had not spoken in the thread, have `earlier` messages before it outside of the thread, one of which
     can be the example. No rule looks at the value of a score. `places`: communities to stay in; () for all.
+    `watch`: what is looked for, how many there are, of how many.
 
     Raises: BadInput where fewer than `n` people qualify, with how many do.
     """
@@ -72,6 +80,7 @@ def choose(store: MemoryStore, n: int, seed: int, earlier: int = 5, places: Sequ
         target = _of(store, person, Random(f"{seed}\x1f{person}"), earlier, places)
         if target is not None:
             found.append(target)
+            watch("items", len(found), n or len(people))
     if len(found) < max(n, 1):
         raise BadInput(
             f"asked for {n or 'any'} items, found {len(found)}: people with {earlier} earlier messages and a matched "

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evaluation.benchmark.items import Example, Item, Selection, Setting, Verdict
-from evaluation.benchmark.posts import Comment, Post, Posts, Tree
+from evaluation.benchmark.posts import Comment, Post, Tree
 from evaluation.benchmark.switches import Switches
 
 MARKS = ("[removed]", "[deleted]")  # exactly so, in this case
@@ -77,7 +77,7 @@ def reason(found: Found) -> str | None:
     return "removed_ratio_gt_0.33" if (found.removed[0] or 0.0) > MOST_REMOVED else None
 
 
-def survey(posts: Posts) -> list[Found]:
+def survey(posts: Iterable[Post]) -> list[Found]:
     """Every post looked at, in the order of the file."""
     return [find(post, number) for number, post in enumerate(posts)]
 
