@@ -27,10 +27,9 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+import aiohttp
 import langgraph.checkpoint.sqlite.aio
-import openai
 
-import simulator.bounded
 import simulator.graph
 from bench.stub_server import running
 from bench.turns import dump
@@ -43,7 +42,7 @@ from simulator.models import open_llm
 from simulator.run import simulate
 from simulator.wrappers import Retried
 
-IMPORTED = (langgraph.checkpoint.sqlite.aio, openai, simulator.bounded, simulator.graph)  # once, before any fork
+IMPORTED = (aiohttp, langgraph.checkpoint.sqlite.aio, simulator.graph)  # once, before any fork
 
 
 @dataclass
