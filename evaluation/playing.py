@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from evaluation import tasks
 from evaluation.console import Live, watch
 from evaluation.growing import Growing
 from evaluation.likeness import LATEST, likeness
 from evaluation.stopping import stoppable
 from memory.errors import BadInput
 from memory.store import MemoryStore
+from simulator.branch import settled
 from simulator.budget import Budgeted, Ledger, Limits
 from simulator.events import Emit, Event, ignore, writer
 from simulator.identity import Identity
@@ -26,6 +28,7 @@ from simulator.prices import Prices
 from simulator.recording import Recorded, Recording, Replayed
 from simulator.records import Ask
 from simulator.run import Progress, simulate
+from simulator.setting import model_names
 from simulator.wrappers import Metered, Retried, Usage
 
 
@@ -97,6 +100,12 @@ class Models:
             self.recording.close()
 
 
+def located(name: str) -> tuple[str, str | None]:
+    """ "openai:my-model@http://127.0.0.1:8000/v1" as model and endpoint; None for the provider's own."""
+    model, _, url = name.partition("@")
+    return model, url or None
+
+
 async def _at_once(seconds: float) -> None:
     """Instead of a wait between attempts, where nobody is there to wait for."""
 
@@ -126,7 +135,9 @@ async def _sit(  # noqa: PLR0913 - the parts of one sitting
     sitting: Sitting,
 ) -> Progress:
     try:
-        model = models.open(spec.model, spec.base_url, llm)
+        whole = settled(spec)
+        model = models.open(whole.model, whole.base_url, llm)
+        others = {name: models.open(*located(name)) for name in model_names(whole)}
         with stoppable(), _stream(sitting.events) as write, Live(stderr=sitting.events == "-") as live:
             grow = Growing(live, partial(_like, store)) if sitting.tree else ignore
             live.above = grow.shown if isinstance(grow, Growing) else None
@@ -135,8 +146,9 @@ async def _sit(  # noqa: PLR0913 - the parts of one sitting
                 write(event)
                 grow(event)
 
+            seen, read = watch(live, models.usage, spec.mode), tasks.load("impact").read
             return await simulate(
-                spec, store, model, asks, out, watch(live, models.usage, spec.mode), emit, models.ledger.prices
+                spec, store, model, asks, out, seen, emit, models.ledger.prices, models=others, score=read
             )
     finally:
         await models.close()

@@ -15,6 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from evaluation import baselines, metrics, plot, tasks
+from evaluation.played import played
 from evaluation.rows import MODEL, Scored
 from evaluation.scoring import BASELINE, SKILL, Cell
 from evaluation.tasks import Value
@@ -22,7 +23,7 @@ from evaluation.transcript import plain, when
 from evaluation.verdict import Standing, best_of, number, standings, system, verdict
 from memory.errors import UnknownName
 from memory.message import Message
-from simulator.records import Remembered, Turn
+from simulator.records import ASIDE, Remembered, Turn
 
 if TYPE_CHECKING:
     from memory.store import MemoryStore
@@ -33,6 +34,8 @@ MODES = {
     "replay": "Each turn answers the real thread; probes judge the real message.",
     "rollout": "Simulated messages replace the real ones; probes judge the simulated message against the score"
     " of the real one in its place. Baselines always see the real thread.",
+    "free": "A new thread, by a scheduler: nobody really wrote here, so nothing is held against a truth.",
+    "branch": "Another run's turns up to its first intervention, its own from there on.",
 }
 
 
@@ -201,12 +204,15 @@ def _threads(turns: Sequence[Turn], scored: Sequence[Scored], store: MemoryStore
     answers = {(r.run, r.mode, r.thread, r.slot, r.repeat, r.task): r for r in scored if r.system == MODEL}
     said = {_place(t): t.words for t in turns if t.ask == "reply" and t.words is not None}
     slots: dict[tuple[str, str, str], dict[tuple[int, str, int], list[Turn]]] = {}
+    known = played(turns, store)
     for turn in turns:
+        if turn.ask in ASIDE:
+            continue
         here = slots.setdefault((turn.run, turn.mode, turn.slot.thread), {})
         here.setdefault((turn.slot.time, turn.slot.id, turn.repeat), []).append(turn)
     found = []
     for (run, mode, id), places in sorted(slots.items()):
-        messages = store.corpus.thread(id).by_id
+        messages = known[id].by_id
         cards = [_card(places[key], answers, said, messages, store) for key in sorted(places)]
         title = next((m.title for m in messages.values() if m.title), id)
         found.append({"run": run, "mode": mode, "id": id, "title": title, "cards": cards})
@@ -225,7 +231,7 @@ def _card(
     rows = [answers[(*_place(first), task)] for task in tasks.names() if (*_place(first), task) in answers]
     reply = next((r for r in rows if r.task == "generation"), None)
     written = (
-        said.get((first.run, first.mode, slot.thread, slot.parent, first.repeat)) if first.mode == "rollout" else None
+        None if first.mode == "replay" else said.get((first.run, first.mode, slot.thread, slot.parent, first.repeat))
     )
     return {
         "slot": slot,
@@ -233,7 +239,7 @@ def _card(
         "answers": (parent.author or "somebody") if parent else "somebody",
         "parent": written or (parent.words if parent else ""),
         "parent_simulated": written is not None,
-        "real": messages[slot.id],
+        "real": None if slot.made else messages[slot.id],
         "reply": reply,
         "probes": [r for r in rows if r.kind != "text"],
         "remembered": [(item, _words(item, store)) for item in first.recalled],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluation.played import played
 from evaluation.report import write_report
 from evaluation.rows import dump
 from evaluation.scoring import Cell, score, table
@@ -86,4 +87,5 @@ def _transcripts(turns: Sequence[Turn], store: MemoryStore) -> str:
     threads: dict[str, list[Turn]] = {}
     for turn in turns:
         threads.setdefault(turn.slot.thread, []).append(turn)
-    return "\n\n".join(transcript(store.corpus.thread(id), own) for id, own in threads.items())
+    known = played(turns, store)
+    return "\n\n".join(transcript(known[id], own) for id, own in threads.items())

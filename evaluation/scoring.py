@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluation import baselines, metrics, tasks
+from evaluation.played import played
 from evaluation.rows import MODEL, Scored, dump, load
 from evaluation.tasks import Kind, Task
 from memory.errors import BadInput, UnknownName
 from memory.message import Message, Thread
-from simulator.records import Turn
+from simulator.records import ASIDE, Turn
 
 if TYPE_CHECKING:
     from memory.store import MemoryStore
@@ -46,23 +47,19 @@ async def score(turns: Sequence[Turn], store: MemoryStore) -> list[Scored]:
         UnknownName: a turn of an ask that no task reads, or of a thread or message that the corpus does not have.
     """
     known_tasks = {task.ASK.name: (name, task) for name in tasks.names() if (task := tasks.load(name))}
-    threads: dict[str, Sight] = {}
+    threads = {id: Sight(real, real.masked()) for id, real in played(turns, store).items()}
     rows: list[Scored] = []
-    for turn in sorted(turns, key=lambda t: (t.run, t.mode, *t.key)):
+    for turn in sorted((t for t in turns if t.ask not in ASIDE), key=lambda t: (t.run, t.mode, *t.key)):
         if turn.ask not in known_tasks:
             raise UnknownName("ask of a turn", turn.ask, known_tasks)
         name, task = known_tasks[turn.ask]
-        id = turn.slot.thread
-        if id not in threads:
-            real = store.corpus.thread(id)
-            threads[id] = Sight(real, real.masked())
-        rows += await _rows(turn, name, task, threads[id], store)
+        rows += await _rows(turn, name, task, threads[turn.slot.thread], store)
     return sorted(await _measured(rows, store), key=lambda row: row.key)
 
 
 async def _rows(turn: Turn, name: str, task: Task, thread: Sight, store: MemoryStore) -> list[Scored]:
-    """The model's row and, where the truth is known, one for each baseline; not measured yet."""
-    slot, message = turn.slot, thread.real[turn.slot.id]
+    """The model's row and, where the truth is known (never of a slot that a scheduler made), one for each baseline."""
+    slot, message = turn.slot, None if turn.slot.made else thread.real[turn.slot.id]
     blank = Scored(
         run=turn.run,
         mode=turn.mode,
@@ -73,17 +70,17 @@ async def _rows(turn: Turn, name: str, task: Task, thread: Sight, store: MemoryS
         repeat=turn.repeat,
         system=MODEL,
         user=slot.author,
-        place=message.place,
+        place=message.place if message else next((m.place for m in thread.real.messages), ""),
         parent=slot.parent,
         time=slot.time,
         distance=turn.distance,
         history=turn.history,
         judged=turn.judged,
         seed=turn.seed,
-        truth=task.truth(message),
+        truth=task.truth(message) if message else None,
     )
     answered = _model_row(blank, turn, task)
-    if blank.truth is None:
+    if message is None or blank.truth is None:
         return [answered]
     known = _known(turn, message, thread.masked.before(slot.time, answering=slot.parent), store)
     if answered.value is None and task.KIND == "number":

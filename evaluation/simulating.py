@@ -17,13 +17,29 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     out: Annotated[Path, typer.Option("--out", "-o", help="The run folder; an unfinished run there goes on.")],
     model: Annotated[str, typer.Option(help="embedded, openai:<model>, or any <provider>:<model>.")] = "embedded",
     base_url: BaseURL = None,
-    mode: Annotated[str, typer.Option(help="replay (real context) or rollout (simulated context).")] = "rollout",
+    mode: Annotated[str, typer.Option(help="replay, rollout (from a cut on), or free (a new thread).")] = "rollout",
+    scheduler: Annotated[str, typer.Option(help="Who speaks next; default skeleton, hazard in mode free.")] = "",
     retriever: Annotated[str, typer.Option(help="A policy, e.g. dense:k=8; see personaconv policies.")] = "dense",
     card: Annotated[bool, typer.Option(help="Show the person's habits in the prompt.")] = True,
     threads: Annotated[int, typer.Option(help="How many threads to draw by seed.")] = 3,
     thread: Annotated[list[str] | None, typer.Option(help="A thread by id, instead of drawing; repeatable.")] = None,
-    cut: Annotated[int, typer.Option(help="First messages of a thread that stay real.")] = 1,
+    cut: Annotated[str, typer.Option(help="What stays real: first messages, up to a date, or to a message id.")] = "1",
+    place: Annotated[str, typer.Option(help="Mode free: the community of the new thread.")] = "",
+    post: Annotated[str, typer.Option(help="Mode free: its opening post; default the model writes it.")] = "",
+    author: Annotated[str, typer.Option(help="Mode free: who opens it; default drawn by activity.")] = "",
+    openings: Annotated[str, typer.Option(help="Mode free: a YAML or JSON file of new threads.")] = "",
+    people: Annotated[str, typer.Option(help="Who may speak, off the skeleton: how many, or names.")] = "8",
+    branch: Annotated[str, typer.Option(help="A run folder: share its turns up to the first intervention.")] = "",
+    intervene: Annotated[
+        list[str] | None, typer.Option(help="What is changed at a turn: YAML or JSON, a file or {...}; repeatable.")
+    ] = None,
+    model_for: Annotated[
+        list[str] | None, typer.Option(help="A person's own model, person=provider:model[@URL]; repeatable.")
+    ] = None,
+    scores: Annotated[str, typer.Option(help="Predicted scores shown later: none, community, impact.")] = "none",
     max_turns: Annotated[int, typer.Option(help="Most turns of a thread, 0 for all.")] = 0,
+    max_rounds: Annotated[int, typer.Option(help="Most rounds of a thread, 0 for all.")] = 0,
+    max_size: Annotated[int, typer.Option(help="Most messages of a thread, 0 for all.")] = 0,
     repeats: Annotated[int, typer.Option(help="How often each thread is played.")] = 1,
     probe: Annotated[list[str] | None, typer.Option(help="sentiment, impact, none; default both.")] = None,
     seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 0,
@@ -47,6 +63,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     from evaluation.estimating import estimate
     from evaluation.playing import Sitting, sit
     from evaluation.running import asks
+    from evaluation.staging import opened, staged
     from evaluation.summary import summary
     from simulator.budget import Limits
     from simulator.manifest import RunSpec
@@ -55,9 +72,11 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     wanted: dict[str, Any] = {
         "mode": mode, "model": model, "base_url": base_url, "retriever": retriever, "card": card,
         "threads": tuple(thread) if thread else threads, "cut": cut, "max_turns": max_turns, "repeats": repeats,
+        "max_rounds": max_rounds, "max_size": max_size, "scheduler": scheduler, "scores": scores,
         "seed": seed, "keep_prompts": keep_prompts, "prompt_templates": prompt_templates,
         "concurrency": concurrency, "timeout": timeout, "shard": shard,
     }  # fmt: skip
+    wanted |= opened(place, post, author, openings) | staged(people, branch, intervene or [], model_for or [])
     spec, cost_of = RunSpec.of(wanted), Prices.of(prices) if prices else None
     if dry_run:
         for line in estimate(spec, corpus, out, asks(probe)).lines(cost_of):

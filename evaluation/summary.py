@@ -27,6 +27,11 @@ def summary(played: Played) -> Iterator[str]:
     if ledger.prices:
         yield f"cost {ledger.cost:.4f} in all sittings of this run"
     yield f"{progress.recall_seconds:.1f} s of {played.seconds:.1f} s went into recalling"
+    yield from (f"{n} ended: {stop}" for stop, n in sorted(progress.stops.items()))
+    if progress.aside:
+        yield f"{progress.aside} of the calls wrote opening posts or chose who speaks next"
+    if progress.unmet:
+        yield f"{progress.unmet} interventions found nothing to change, or their turn was not reached"
     if progress.left_out:
         yield f"{progress.left_out} real messages left out: their writers are gone"
     if progress.stopped:

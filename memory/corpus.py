@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,16 @@ _SPANS = 65_536  # people whose place is kept (8 MB)
 _DECODED = 20_000  # messages kept as they were read (20 MB): a person's next turn looks at most of them again
 
 Array = NDArray[Any]
+
+
+class Link(NamedTuple):
+    """Who answered what when: a message without its words."""
+
+    id: str
+    thread: str
+    parent: str | None
+    author: str | None
+    time: int
 
 
 class Corpus:
@@ -90,6 +100,10 @@ class Corpus:
         query = "select name, stop - start from authors where stop > start and not bot order by name"
         return dict(self.sql.execute(query))
 
+    def places(self) -> list[str]:
+        """The communities, by name."""
+        return sorted(self._places)
+
     def heard(self, *, before: int) -> list[str]:
         """The people who had written something before `before`, by name."""
         query = "select name, start from authors where stop > start and not bot order by name"
@@ -147,6 +161,14 @@ class Corpus:
         rows = self.arrays["all_row"][at][keep]
         drawn = np.random.default_rng(seed).permutation(len(rows))[: max(k, 0)]
         return list(Messages(self, rows[drawn]))
+
+    def links(self, *, before: int, place: str | None = None, k: int) -> list[Link]:
+        """The latest `k` (at least 1) messages before `before`, of a community where it is named, by (time, id)."""
+        at = self._at(before, place, None)[-max(k, 1) :]
+        rows: list[int] = self.arrays["all_row"][at].tolist()
+        query = """select id, thread, parent, author, time from messages
+                   where row in (select value from json_each(?)) order by time, id"""
+        return [Link(*row) for row in self.sql.execute(query, (json.dumps(rows),))]
 
     def _at(self, before: int, place: str | None, author: str | None) -> Array:
         """Positions in the all_* arrays, ascending, of what fits and is earlier."""

@@ -14,7 +14,7 @@ from memory.errors import UnknownName
 
 QUOTED = re.compile(r"^[ \t]*>.*(?:\n|\Z)", re.MULTILINE)
 Kind = Literal["post", "comment"]
-Origin = Literal["real", "simulated"]
+Origin = Literal["real", "simulated", "inserted"]  # inserted: by hand, into a run
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """A thread as a LangGraph: schedule -> Send -> speak, once for each slot of a round -> merge -> schedule.
 
-Merging has two halves: LangGraph's reducers add up what the speakers of a round return, and schedule takes what they
-said into the thread before it gives out the next round. State holds counters only: the words are in the run log, from
-which a resumed thread rebuilds itself. The only file that knows LangGraph.
+All modes and schedulers play in this graph. Merging has two halves: LangGraph's reducers add up what the speakers of a
+round return, and schedule takes what they said into the thread before it gives out the next round. State holds counters
+only: the words are in the run log, from which a resumed thread rebuilds itself. The only file that knows LangGraph.
 """
 
 from __future__ import annotations
@@ -10,25 +10,22 @@ from __future__ import annotations
 import errno
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager
 from functools import cache
 from operator import add
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
 from memory.errors import BadInput
-from memory.message import Thread
 from simulator.events import RoundStarted
-from simulator.records import Slot, Turn
-from simulator.schedulers.skeleton import Plan
-from simulator.turn import Cast, logged, take_turn, unanswerable
+from simulator.stage import Stage
 
 CHECKPOINTS = "checkpoints.sqlite"
+ENDLESS = 1_000_000_000  # steps: a thread ends by a reason of its own
 
 
 class State(TypedDict):
@@ -47,60 +44,18 @@ class Place(TypedDict):
     n: int
 
 
-@dataclass
-class Stage:
-    """What a run of one thread needs besides its state. `thread` is as it stands after `merged` rounds."""
-
-    plan: Plan
-    real: Thread
-    cast: Cast
-    repeat: int = 0
-    gate: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)  # bounds turns in flight
-    thread: Thread = field(init=False)
-    merged: int = field(init=False, default=0)
-
-    def __post_init__(self) -> None:
-        self.thread = self.plan.opening
-
-    def merge(self, rounds: int) -> None:
-        """Adds what the first `rounds` rounds posted; a resumed thread catches up here, from the log."""
-        while self.merged < rounds:
-            posted = [self._posted(slot) for slot in self.plan.rounds[self.merged]]
-            if self.plan.mode == "rollout":
-                self.thread = self.thread.plus(*(m for m in posted if m is not None))
-            self.merged += 1
-
-    def _posted(self, slot: Slot) -> Any:
-        turn = self.cast.log.done.get((slot.thread, slot.id, "reply", self.repeat))
-        return turn.message(self.real[slot.id].place) if turn else None
-
-    async def speak(self, slot: Slot) -> list[Turn]:
-        if slot.parent not in self.thread.by_id:
-            return self._skip(slot)
-        judged = self.real[slot.id].words if self.plan.mode == "replay" else None
-        async with self.gate:
-            return await take_turn(slot, self.thread, self.cast, judged, self.repeat)
-
-    def _skip(self, slot: Slot) -> list[Turn]:
-        reason = "the message it answers was never written"
-        return logged([unanswerable(slot, ask, self.cast, self.repeat, reason) for ask in self.cast.asks], self.cast)
-
-
-def schedule(state: State, runtime: Runtime[Stage]) -> Command[Literal["speak", "__end__"]]:
+async def schedule(state: State, runtime: Runtime[Stage]) -> Command[Literal["speak", "__end__"]]:
     stage, round = runtime.context, state["round"]
-    if round >= len(stage.plan.rounds):
-        return Command(update={"stop": "the skeleton has no further slot"}, goto="__end__")
-    stage.merge(round)
-    places = range(len(stage.plan.rounds[round]))
-    cast = stage.cast
-    cast.emit(RoundStarted(run=cast.run, thread=stage.real.id, repeat=stage.repeat, round=round, slots=len(places)))
-    return Command(update={"round": round + 1}, goto=[Send("speak", Place(round=round, n=n)) for n in places])
+    stop = await stage.reach(round)
+    if stop:
+        return Command(update={"stop": stop}, goto="__end__")
+    cast, slots = stage.roles.cast, range(len(stage.slots))
+    cast.emit(RoundStarted(run=cast.run, thread=stage.id, repeat=stage.repeat, round=round, slots=len(slots)))
+    return Command(update={"round": round + 1}, goto=[Send("speak", Place(round=round, n=n)) for n in slots])
 
 
 async def speak(state: Place, runtime: Runtime[Stage]) -> dict[str, int]:
-    stage = runtime.context
-    stage.merge(state["round"])
-    turns = await stage.speak(stage.plan.rounds[state["round"]][state["n"]])
+    turns = await runtime.context.speak(state["n"])
     return {"turns": 1, "failed": sum(turn.failure is not None for turn in turns)}
 
 
@@ -114,28 +69,39 @@ def _builder() -> StateGraph[State, Stage, State, State]:
     return graph
 
 
+class Ended(NamedTuple):
+    """How a thread ended: why, after how many rounds and turns, and how many turns had a failure."""
+
+    stop: str
+    round: int
+    turns: int
+    failed: int
+
+
 class Threads:
     """The compiled graph with its checkpoints open."""
 
     def __init__(self, saver: Any) -> None:
         self._graph = _builder().compile(checkpointer=saver)
 
-    async def run(self, stage: Stage) -> str:
-        """Plays one thread to its end, from its last checkpoint where it has one. Returns why it ended.
+    async def run(self, stage: Stage) -> Ended:
+        """Plays one thread to its end, from its last checkpoint where it has one.
 
         Raises: ModelError, a fatal one; what was finished before stays in the log and the checkpoint.
         """
         config: Any = {
-            "configurable": {"thread_id": f"{stage.real.id}#{stage.repeat}"},
-            "recursion_limit": 2 * len(stage.plan.rounds) + 10,
+            "configurable": {"thread_id": f"{stage.id}#{stage.repeat}"},
+            "recursion_limit": ENDLESS,
             "max_concurrency": None,
         }
         saved = await self._graph.aget_state(config)
-        if saved.values.get("stop"):
-            return str(saved.values["stop"])
-        start = None if saved.next else State(round=0, turns=0, failed=0, stop="")
-        result = await self._graph.ainvoke(start, config, context=stage, durability="async")
-        return str(result["stop"])
+        end: Any = saved.values
+        if not end.get("stop"):
+            if saved.next:  # speakers of a round that was broken off need its slots
+                await stage.reach(end.get("round", 0) - 1)
+            start = None if saved.next else State(round=0, turns=0, failed=0, stop="")
+            end = await self._graph.ainvoke(start, config, context=stage, durability="async")
+        return Ended(**{name: end[name] for name in Ended._fields})
 
 
 @asynccontextmanager

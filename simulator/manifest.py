@@ -13,18 +13,21 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from os.path import relpath
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from memory.errors import BadInput, clip
 from memory.store import MemoryStore
 from simulator import runlog
-from simulator.records import Ask, Mode
+from simulator.interventions import Intervention
+from simulator.opening import Opening
+from simulator.records import Ask, Base, Mode
 from simulator.shard import Shard
 from simulator.wording import Wording, wording
 
 VERSIONS = ("personaconv", "langgraph", "langchain-core", "aiohttp", "chromadb", "tiktoken", "xllamacpp", "numpy")
+Models = tuple[str, dict[str, str]]  # the run's own by its name, the others by what the spec calls them
 SPEED_ONLY = ("concurrency", "timeout", "attempts", "shard")
 
 
@@ -39,8 +42,17 @@ class RunSpec(BaseModel):
     retriever: str = "dense"
     card: bool = True
     threads: int | tuple[str, ...] = 3
-    cut: int = Field(default=1, ge=1)
+    scheduler: str = ""  # "": skeleton, in mode free hazard
+    cut: int | str = 1  # see opening.kept
+    openings: tuple[Opening, ...] = ()  # of mode free, one thread each
+    people: int | tuple[str, ...] = 8  # who takes part, where the scheduler decides who speaks
+    interventions: tuple[Intervention, ...] = ()
+    models: dict[str, str] = {}  # person -> the model that speaks for them; everybody else's is `model`
+    parent: str = ""  # the run folder that a branch comes from
+    scores: Literal["none", "community", "impact"] = "none"  # predicted for simulated messages, shown to later turns
     max_turns: int = Field(default=0, ge=0)
+    max_rounds: int = Field(default=0, ge=0)
+    max_size: int = Field(default=0, ge=0)
     repeats: int = Field(default=1, ge=1)
     seed: int = 0
     thread_tokens: int = Field(default=700, ge=50)
@@ -62,6 +74,35 @@ class RunSpec(BaseModel):
             raise ValueError(str(error)) from None
         return shard
 
+    @property
+    def base(self) -> Base:
+        """How threads open and what turns see; a branch does as its parent did."""
+        return ("free" if self.openings else "rollout") if self.mode == "branch" else self.mode
+
+    @field_validator("cut")
+    @classmethod
+    def _short(cls, cut: int | str) -> int | str:
+        number = int(cut) if str(cut).isdecimal() and len(str(cut)) <= 4 else None
+        if number == 0 or (isinstance(cut, int) and cut < 0):
+            raise ValueError("the opening post always stays real; cut after 1 message or more")
+        return cut if number is None else number
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual(cls, given: Any) -> Any:
+        usual = "hazard" if given.get("mode") == "free" else "skeleton"
+        return {**given, "scheduler": given.get("scheduler") or usual}
+
+    @model_validator(mode="after")
+    def _fits(self) -> RunSpec:
+        if self.mode == "replay" and self.scheduler.partition(":")[0] != "skeleton":
+            raise ValueError("a replay follows the real thread: its scheduler is skeleton")
+        if (self.mode == "free") != bool(self.openings) and self.mode != "branch":
+            raise ValueError("mode free, and no other, needs openings: how each new thread begins")
+        if (self.mode == "branch") != bool(self.parent):
+            raise ValueError("mode branch, and no other, needs the run that it comes from")
+        return self
+
     @field_validator("threads")
     @classmethod
     def _some(cls, threads: int | tuple[str, ...]) -> int | tuple[str, ...]:
@@ -80,21 +121,23 @@ class RunSpec(BaseModel):
             return RunSpec(**fields)
         except ValidationError as error:
             wrong = [
-                f"{'.'.join(map(str, e['loc'][:1]))} = {e['input']!r}: {e['msg'].removeprefix('Value error, ')}"
+                f"{'.'.join(map(str, e['loc'][:1]))} = {e['input']!r}: {_said(e)}" if e["loc"] else _said(e)
                 for e in error.errors()
             ]
             raise BadInput("; ".join(dict.fromkeys(wrong))) from None
 
 
 def manifest(
-    spec: RunSpec, asks: Sequence[Ask], store: MemoryStore, threads: Sequence[str], model: str, folder: Path
+    spec: RunSpec, asks: Sequence[Ask], store: MemoryStore, threads: Sequence[str], models: Models, folder: Path
 ) -> dict[str, Any]:
-    """All that decides the answers, the versions that made them, and where the corpus lies as seen from `folder`."""
+    """All that decides the answers, the versions that made them, and where corpus and parent lie from `folder`."""
     words = spec.wording()
+    apart = (*SPEED_ONLY, "prompt_templates", "parent")
     decides = {
-        "spec": {k: v for k, v in spec.model_dump(mode="json").items() if k not in (*SPEED_ONLY, "prompt_templates")}
-        | {"threads": list(threads)},
-        "model": model,
+        "spec": {k: v for k, v in spec.model_dump(mode="json").items() if k not in apart} | {"threads": list(threads)},
+        "model": models[0],
+        "models": models[1],
+        "parent": runlog.manifest(Path(spec.parent))["run"] if spec.parent else None,
         "asks": {ask.name: asdict(ask) for ask in asks},
         "prompt_version": words.version,
         "prompt_templates": words.hash,  # what they say, wherever they lie
@@ -109,6 +152,7 @@ def manifest(
         "decides": decides,
         "speed": {key: getattr(spec, key) for key in SPEED_ONLY},
         "corpus": relpath(store.corpus.path, folder),
+        "parent": relpath(spec.parent, folder) if spec.parent else None,
         "versions": {name: _version(name) for name in VERSIONS} | {"python": platform.python_version()},
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -128,6 +172,10 @@ def agree(folder: Path, wanted: dict[str, Any], place: Path) -> None:
         raise BadInput(
             f"{folder} holds a run made otherwise: {'; '.join(changed)}; use the same settings or another folder"
         )
+
+
+def _said(error: Any) -> str:
+    return str(error["msg"]).removeprefix("Value error, ")
 
 
 def _differences(found: Any, wanted: Any, name: str = "") -> list[str]:

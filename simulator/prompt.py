@@ -140,6 +140,8 @@ def _thread(shown: list[Message], called: dict[str | None, str], budget: Budget,
         who, said = called.get(message.author, SOMEBODY), _quoted(message, budget.message)[0]
         parent = by_id.get(message.parent) if message.parent else None
         whom = called.get(parent.author, SOMEBODY) if parent else UNSEEN
+        if message.origin == "simulated" and message.score is not None:  # a predicted one: a real one came afterwards
+            who += f" (score {message.score})"
         if message.parent is None:
             told.append(words.put("opening", speaker=who, words=said))
         else:

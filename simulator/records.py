@@ -9,18 +9,29 @@ from memory.message import Message, Origin
 from simulator.answers import spoken
 from simulator.llm import Completion, Failure
 
-Mode = Literal["replay", "rollout"]
+Base = Literal["replay", "rollout", "free"]  # how a thread is opened, and what its turns see
+Mode = Literal["replay", "rollout", "free", "branch"]
+ASIDE = ("post", "next")  # asks that are no part of anybody's turn: a thread's opening, who speaks next
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """An empty place in a thread: `author` answers `parent` at `time` (UTC s). On a skeleton `id` is the true one."""
+    """An empty place in a thread: `author` answers `parent` at `time` (UTC s). On a skeleton `id` is the true one.
+
+    `made`: a scheduler made it, nobody really wrote there. `number`: of the turn in its thread, from 1 in the order of
+    rounds. `person`: whose past is played, where that is not the author's own. `parent` is "" for an opening post.
+    `score`: what the community mostly gave before the opening, where later turns are shown predicted scores.
+    """
 
     thread: str
     id: str
     author: str
     parent: str
     time: int
+    made: bool = False
+    number: int = 0
+    person: str = ""
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +107,7 @@ class Turn:
     origin: Origin = "simulated"  # whose words these are
     cost: float | None = None
     rejected: tuple[Rejected, ...] = ()
+    copied: str = ""  # the run that asked it, where a branch shares it
 
     @property
     def words(self) -> str | None:
@@ -113,19 +125,20 @@ class Turn:
         return self.slot.thread, self.slot.id, self.ask, self.repeat
 
     def message(self, place: str = "") -> Message | None:
-        """The simulated message of a "reply" turn; None where it failed: nobody's words are invented."""
+        """The simulated message of a "reply" or a "post"; None where it failed: nobody's words are invented."""
         words = self.words
-        if words is None or self.ask != "reply":
+        if words is None or self.ask not in ("reply", "post"):
             return None
         slot = self.slot
         return Message(
             slot.id,
             slot.thread,
-            slot.parent,
+            slot.parent or None,
             slot.author,
             slot.time,
             words,
             None,
             place,
+            "comment" if slot.parent else "post",
             origin="simulated",
         )

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import memory.retrievers
-from memory import policy
 from memory.asking import Remembering
 from memory.doors import CorpusDoors, Timed
-from memory.errors import PersonaconvError
+from memory.errors import BadInput, PersonaconvError
 from memory.store import MemoryStore
+from simulator import branch, ends, setting
 from simulator.budget import Spent
-from simulator.casting import choose, named
 from simulator.events import (
     BudgetSpent,
     Emit,
@@ -30,10 +28,10 @@ from simulator.llm import LLM, asking, first_line
 from simulator.manifest import RunSpec, agree, manifest
 from simulator.prices import Prices
 from simulator.prompt import Budget
-from simulator.records import Ask, Turn
+from simulator.records import ASIDE, Ask, Turn
 from simulator.runlog import RunLog
-from simulator.schedulers.skeleton import Policy as Skeleton
 from simulator.shard import Shard, playing
+from simulator.stage import Roles, Score
 from simulator.turn import Cast
 
 Job = tuple[str, int]  # thread, repeat
@@ -45,13 +43,15 @@ class Progress:
     """How far a run is, earlier sittings included. `left_out`: real messages that nobody could be asked to write."""
 
     threads: int = 0
-    calls: int = 0
+    calls: int = 0  # of turns, as far as they can be told: 0 where the scheduler decides
     threads_done: int = 0
     calls_done: int = 0
-    found: int = 0  # of calls_done, already in the log when the run was opened
+    found: int = 0  # of calls_done, already in the log when the run was opened, or shared with the run's parent
     failed: int = 0
     failures: dict[str, int] = field(default_factory=dict)  # failed, by class
     left_out: int = 0
+    aside: int = 0  # of calls_done: opening posts, and who speaks next
+    unmet: int = 0  # interventions that found nothing to change in a thread
     memory_calls: int = 0  # of the model by the memory, beside `calls`
     recall_seconds: float = 0.0  # of this sitting, added up over turns, with the memory's model calls
     stops: dict[str, int] = field(default_factory=dict)  # why threads ended
@@ -62,6 +62,7 @@ class Progress:
         if turn.failure is not None:
             self.failed += 1
             self.failures[turn.failure] = self.failures.get(turn.failure, 0) + 1
+        self.aside += turn.ask in ASIDE and bool(turn.model)
 
 
 async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
@@ -73,21 +74,30 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
     watch: Watch = lambda *_: None,
     emit: Emit = ignore,
     prices: Prices | None = None,
+    *,
+    models: Mapping[str, LLM] | None = None,
+    score: Score | None = None,
 ) -> Progress:
     """Plays the threads of `spec` into `folder`, or what is missing there. Every finished call is logged at once.
 
     `watch` is called with the progress after each call (and its turn) and after each thread (None); `emit` with each
-    event of simulator/events.py. `prices`: of the model, for the cost that each turn says.
+    event of simulator/events.py. `prices`: of the model, for the cost that each turn says. `models`: those that `spec`
+    names beside its own. `score`: reads the score that an impact probe predicted, for scores="impact".
 
     Raises:
         BadInput: `folder` holds a run made otherwise; the message lists the differences.
         UnknownName: a policy or thread that is not there. Busy: another process is at it. ModelError: a fatal one.
+        Missing: a model, or something a policy needs, that was not handed in.
     """
-    retriever = policy.load(memory.retrievers, spec.retriever)
+    spec, models = branch.settled(spec), models or {}
     model = Remembering(asking(llm, spec.seed))
     doors = Timed(CorpusDoors(store, model))
-    doors.check(retriever)
-    ids = _threads(spec, store)
+    retrievers = setting.retrievers(spec, doors)
+    scheduler = setting.scheduler(spec)
+    setting.check_models(spec, models)
+    if spec.scores == "impact" and not (score and any(ask.name == "impact" for ask in asks)):
+        raise BadInput("predicted scores of the impact probe need that probe; leave --probe out, or name impact")
+    ids = setting.threads(spec, store)
     progress = Progress()
 
     def seen(turn: Turn) -> None:
@@ -100,21 +110,25 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
     shard = Shard.of(spec.shard)
     jobs = shard.share([(id, repeat) for id in ids for repeat in range(spec.repeats)])
     with playing(folder, shard, "simulate") as place:
-        wanted = manifest(spec, asks, store, ids, llm.name, folder)
+        named = llm.name, {name: models[name].name for name in setting.model_names(spec)}
+        wanted = manifest(spec, asks, store, ids, named, folder)
+        branch.agreeing(spec, wanted["decides"])
         agree(folder, wanted, place)
         log = RunLog(folder, seen, place)
         mine = set(jobs)
-        found = [turn for turn in log.done.values() if (turn.slot.thread, turn.repeat) in mine]
-        for turn in found:
-            progress.count(turn)
-        progress.found = len(found)
         ended = "interrupted"
         try:
+            for turn in [turn for turn in log.done.values() if (turn.slot.thread, turn.repeat) in mine]:
+                progress.count(turn)
+            for turn in branch.shared(spec, wanted["run"]):
+                if turn.key not in log.done and (turn.slot.thread, turn.repeat) in mine:
+                    log.append(turn)
+            progress.found = progress.calls_done
             cast = Cast(
                 run=wanted["run"],
                 mode=spec.mode,
                 past=store,
-                retriever=retriever,
+                retriever=retrievers[spec.retriever],
                 retriever_name=spec.retriever,
                 llm=llm,
                 log=log,
@@ -128,7 +142,12 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
                 emit=emit,
                 prices=prices,
             )
-            await _play(spec, store, cast, jobs, place, progress, watch)
+            roles = Roles(cast, spec.models, models, retrievers)
+            gate = asyncio.Semaphore(spec.concurrency)
+            people = store.corpus.people()
+            logged = _slots(log)
+            all_set = setting.Setting(spec, store.corpus, scheduler, roles, people, gate, score, logged)
+            await _play(all_set, jobs, place, progress, watch)
             ended = "done"
         except Spent as spent:
             progress.stopped, ended = str(spent), "budget"
@@ -142,34 +161,33 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
     return progress
 
 
-def _threads(spec: RunSpec, store: MemoryStore) -> list[str]:
-    if isinstance(spec.threads, int):
-        return choose(store.corpus, store, spec.threads, spec.seed)
-    return named(store.corpus, spec.threads)
+def _slots(log: RunLog) -> dict[Job, set[str]]:
+    """Ids of the slots whose reply is logged, by thread and repeat."""
+    found: dict[Job, set[str]] = {}
+    for turn in log.done.values():
+        if turn.ask == "reply":
+            found.setdefault((turn.slot.thread, turn.repeat), set()).add(turn.slot.id)
+    return found
 
 
-async def _play(  # noqa: PLR0913 - one caller; the parts of one run
-    spec: RunSpec, store: MemoryStore, cast: Cast, jobs: list[Job], place: Path, progress: Progress, watch: Watch
-) -> None:
-    from simulator.graph import Stage, open_threads
+async def _play(setting: setting.Setting, jobs: list[Job], place: Path, progress: Progress, watch: Watch) -> None:
+    from simulator.graph import open_threads
 
-    skeleton = Skeleton(cut=spec.cut, max_turns=spec.max_turns)
-    people = store.corpus.people()
-    ids = dict.fromkeys(id for id, _ in jobs)
-    plans = {id: skeleton.plan(store.corpus.thread(id), spec.mode, people) for id in ids}
+    expected = {id: setting.expected(id) for id in dict.fromkeys(id for id, _ in jobs)}
+    asks = len(setting.roles.cast.asks)
     progress.threads = len(jobs)
-    progress.calls = sum(plans[id].slots for id, _ in jobs) * len(cast.asks)
-    progress.left_out = sum(plan.left_out for plan in plans.values())
+    progress.calls = sum(expected[id][0] for id, _ in jobs) * asks
+    progress.left_out = sum(lost for _, lost in expected.values())
+    cast, noted = setting.roles.cast, ends.read(place)
     about = RunStarted(
         run=cast.run,
-        mode=spec.mode,
+        mode=setting.spec.mode,
         model=cast.llm.name,
         threads=len(jobs),
         calls=progress.calls,
         found=progress.found,
     )
     cast.emit(about)
-    gate = asyncio.Semaphore(spec.concurrency)
     queue = iter(jobs)
 
     async with open_threads(place) as threads:
@@ -177,13 +195,19 @@ async def _play(  # noqa: PLR0913 - one caller; the parts of one run
         async def worker() -> None:
             for id, repeat in queue:
                 cast.emit(ThreadStarted(run=cast.run, thread=id, repeat=repeat))
-                stop = await threads.run(Stage(plans[id], store.corpus.thread(id), cast, repeat, gate))
+                stage = setting.stage(id, repeat)
+                ended = await threads.run(stage)
+                if (id, repeat) not in noted:
+                    end = ends.End(id, repeat, ended.stop, ended.round, ended.turns, ended.failed, stage.unmet)
+                    noted[id, repeat] = end
+                    ends.note(place, end)
                 progress.threads_done += 1
-                progress.stops[stop] = progress.stops.get(stop, 0) + 1
-                cast.emit(ThreadFinished(run=cast.run, thread=id, repeat=repeat, stop=stop))
+                progress.unmet += noted[id, repeat].unmet
+                progress.stops[ended.stop] = progress.stops.get(ended.stop, 0) + 1
+                cast.emit(ThreadFinished(run=cast.run, thread=id, repeat=repeat, stop=ended.stop))
                 watch(progress, None)
 
-        await together([worker() for _ in range(min(spec.concurrency, len(jobs)))])
+        await together([worker() for _ in range(min(setting.spec.concurrency, len(jobs)))])
 
 
 async def together(work: Sequence[Coroutine[None, None, None]]) -> None:

@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from memory.corpus import Link
 from memory.errors import UnknownName
 from memory.message import Message, Thread, order
 from memory.recall import Vectors
@@ -116,6 +117,14 @@ class Shelf:
 
     def people(self) -> set[str]:
         return {m.author for thread in self.threads for m in thread.messages if m.author and m.words}
+
+    def scores(self, *, before: int, place: str | None = None, outside: str | None = None) -> list[int]:
+        found = (m for t in self.threads if t.id != outside for m in t.messages if m.time < before)
+        return [m.score for m in found if m.score is not None and place in (None, m.place)]
+
+    def links(self, *, before: int, place: str | None = None, k: int) -> list[Link]:
+        found = sorted((m for t in self.threads for m in t.messages if m.time < before), key=order)
+        return [Link(m.id, m.thread, m.parent, m.author, m.time) for m in found if place in (None, m.place)][-k:]
 
     def history(self, user: str, *, before: int) -> Leaves:
         own = (

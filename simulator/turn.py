@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from memory.doors import CorpusDoors, Doors
-from memory.errors import BadInput
+from memory.errors import BadInput, clip
 from memory.gathered import part
 from memory.message import Thread
 from memory.recall import History, Recalled, Retriever
 from simulator.answering import answer, turn_seed
 from simulator.events import Emit, ignore, started
-from simulator.llm import LLM, ModelError
+from simulator.llm import LLM, Completion, ModelError
 from simulator.persona import Cards, Persona
 from simulator.prices import Prices
 from simulator.prompt import Budget, Scene, scene
-from simulator.records import Ask, Mode, Remembered, Slot, Turn
+from simulator.records import Ask, Mode, Rejected, Remembered, Slot, Turn
 from simulator.runlog import Key
-from simulator.wording import Wording
+from simulator.wording import Wording, wording
 
 
 class Past(Protocol):
@@ -77,10 +77,11 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
     if all(key in cast.log.done for key in keys):
         return [cast.log.done[key] for key in keys]
     visible = thread.before(slot.time, answering=slot.parent)
-    past = cast.past.history(slot.author, before=slot.time)
-    history = elsewhere(past, visible) if cast.mode == "rollout" else past
-    query = visible[slot.parent].words
-    cast.emit(started(cast.run, slot, repeat, visible[slot.parent].author))
+    past = cast.past.history(slot.person or slot.author, before=slot.time)
+    history = elsewhere(past, visible) if cast.mode != "replay" and visible.messages else past
+    parent = visible[slot.parent] if slot.parent else None  # an opening post answers nobody
+    query = parent.words if parent else cast.asks[0].question
+    cast.emit(started(cast.run, slot, repeat, parent.author if parent else None))
     try:
         recalled = await cast.doors.recall(cast.retriever, history, query, outside=slot.thread)
     except ModelError as error:
@@ -130,6 +131,29 @@ def logged(turns: list[Turn], cast: Cast) -> list[Turn]:
         if turn.key not in cast.log.done:
             cast.log.append(turn)
     return [cast.log.done[turn.key] for turn in turns]
+
+
+def given(slot: Slot, ask: Ask, words: Completion, cast: Cast, repeat: int) -> Turn:
+    """The logged row of words that somebody handed in: no model said them."""
+    blank = replace(_asked(_blank(slot, cast, repeat), ask, cast), model="", retriever="")
+    return logged([replace(blank, origin="inserted", completion=words)], cast)[0]
+
+
+async def ask_alone(
+    slot: Slot, ask: Ask, prompt: str, readable: Callable[[str], bool], cast: Cast, repeat: int
+) -> Turn:
+    """A logged call that is no part of anybody's turn, such as who speaks next; what is logged is not asked again."""
+    blank = _asked(_blank(slot, cast, repeat), ask, cast)
+    if blank.key not in cast.log.done:
+        words = cast.wording or wording()
+        shared = Scene(slot, words.put("system"), prompt, (), {}, (), words.stamp)
+        turn = await answer(blank, ask, shared, cast, None)
+        if turn.completion is not None and not readable(turn.words or ""):
+            reason = f"no choice from the list: {clip(turn.words or '')!r}"
+            wrong = Rejected("unparseable", reason, turn.seed, turn.completion)
+            turn = replace(turn, completion=None, failure=wrong.failure, reason=reason, rejected=(wrong,))
+        cast.log.append(turn)
+    return cast.log.done[blank.key]
 
 
 def _own_words(turns: list[Turn]) -> str | None:

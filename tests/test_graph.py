@@ -9,14 +9,16 @@ import pytest
 
 from memory.message import Thread
 from memory.recall import History, Recalled
-from simulator.graph import Stage, Threads, open_threads
+from simulator.floor import Asking, Floor
+from simulator.graph import Threads, open_threads
 from simulator.llm import LLM, ModelError
-from simulator.records import Ask, Mode, Turn
+from simulator.records import Ask, Base, Turn
 from simulator.runlog import RunLog
 from simulator.schedulers.skeleton import Policy
+from simulator.stage import Roles, Stage
 from simulator.testing import Echo, Faulty, Scripted, Shelf, distinct
 from simulator.turn import Cast
-from tests.threads import THREADS, message
+from tests.threads import PEOPLE, THREADS, message
 
 REPLY = Ask("reply", "Write the next message of {author}.", 50)
 REAL = THREADS[3]
@@ -26,16 +28,21 @@ async def nothing(history: History, query: str) -> list[Recalled]:
     return []
 
 
-def stage(log: RunLog, llm: LLM, mode: Mode = "rollout", real: Thread = REAL, cut: int = 1) -> Stage:
+def stage(log: RunLog, llm: LLM, mode: Base = "rollout", real: Thread = REAL, cut: int = 1) -> Stage:
     cast = Cast("r", mode, Shelf(THREADS), nothing, "none", llm, log, (REPLY,))
-    return Stage(Policy(cut=cut).plan(real, mode), real, cast)
+    opening = real if mode == "replay" else Thread(real.id, real.messages[:cut])
+
+    async def open(asking: Asking) -> Floor:
+        return Floor(opening, real, cut, mode, (*PEOPLE, "p0", "p1", "p2"), 8, Shelf(THREADS), 0, asking)
+
+    return Stage(real.id, open, Policy(), Roles(cast))
 
 
-async def play(run: Path, llm: LLM, mode: Mode = "rollout", real: Thread = REAL) -> tuple[str, dict[str, Turn]]:
+async def play(run: Path, llm: LLM, mode: Base = "rollout", real: Thread = REAL) -> tuple[str, dict[str, Turn]]:
     log = RunLog(run)
     try:
         async with open_threads(run) as threads:
-            stop = await threads.run(stage(log, llm, mode, real))
+            stop = (await threads.run(stage(log, llm, mode, real))).stop
         return stop, {turn.slot.id: turn for turn in log.done.values()}
     finally:
         log.close()

@@ -7,74 +7,60 @@ as long as nobody in it answers, or is, somebody else in it; so a round does not
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import AsyncIterator, Container, Iterator, Sequence
 from dataclasses import dataclass
 
+from memory.errors import BadInput
 from memory.message import Message, Thread
-from simulator.records import Mode, Slot
-
-
-@dataclass(frozen=True)
-class Plan:
-    """`opening`: the thread before anybody speaks. `left_out`: real messages that nobody can be asked to write."""
-
-    mode: Mode
-    opening: Thread
-    rounds: tuple[tuple[Slot, ...], ...]
-    left_out: int = 0
-
-    @property
-    def slots(self) -> int:
-        return sum(map(len, self.rounds))
+from simulator.floor import Floor
+from simulator.records import Base, Slot
 
 
 @dataclass(frozen=True)
 class Policy:
-    """`cut`: first messages that stay real (the opening post always). `max_turns`: 0 for all. `width`: of a round.
+    """`width`: most slots of a round.
 
     Deleted accounts and bots have no persona: their messages are left out, in a rollout with all that hangs under them.
     """
 
-    cut: int = 1
-    max_turns: int = 0
     width: int = 64
 
-    def plan(self, real: Thread, mode: Mode, people: Container[str] | None = None) -> Plan:
-        """`people`: who can be asked to write; None for everybody with a name."""
-        kept = real.messages[: max(1, self.cut)]
-        later = real.messages[len(kept) :]
-        lost: set[str] = set()
-        slots: list[Slot] = []
-        for message in later:
-            slot = _slot(message)
-            if (
-                slot is None
-                or (people is not None and slot.author not in people)
-                or (mode == "rollout" and slot.parent in lost)
-            ):
-                lost.add(message.id)
-            else:
-                slots.append(slot)
-        chosen = slots[: self.max_turns] if self.max_turns else slots
-        opening = real if mode == "replay" else Thread(real.id, kept)
-        rounds = self._wide(chosen) if mode == "replay" else self._in_turn(chosen)
-        return Plan(mode, opening, rounds, len(lost))
+    async def __call__(self, floor: Floor) -> AsyncIterator[Sequence[Slot]]:
+        if floor.real is None:
+            raise BadInput("the skeleton scheduler follows a real thread; in mode free choose another one")
+        slots, floor.left_out = followed(floor.real, floor.kept, floor.mode, floor.known)
+        for round in self.rounds(slots, floor.mode):
+            yield round
+        floor.stop = "the skeleton has no further slot"
 
-    def _wide(self, slots: list[Slot]) -> tuple[tuple[Slot, ...], ...]:
-        return tuple(tuple(slots[i : i + self.width]) for i in range(0, len(slots), self.width))
-
-    def _in_turn(self, slots: list[Slot]) -> tuple[tuple[Slot, ...], ...]:
-        rounds: list[list[Slot]] = [[]]
+    def rounds(self, slots: list[Slot], mode: Base) -> Iterator[list[Slot]]:
+        """`slots` in groups that can be spoken side by side."""
+        round: list[Slot] = []
         ids: set[str] = set()
         authors: set[str] = set()
         for slot in slots:
-            if slot.parent in ids or slot.author in authors or len(rounds[-1]) == self.width:
-                rounds.append([])
-                ids, authors = set(), set()
-            rounds[-1].append(slot)
+            meets = mode != "replay" and (slot.parent in ids or slot.author in authors)
+            if meets or len(round) == self.width:
+                yield round
+                round, ids, authors = [], set(), set()
+            round.append(slot)
             ids.add(slot.id)
             authors.add(slot.author)
-        return tuple(tuple(slots) for slots in rounds if slots)
+        if round:
+            yield round
+
+
+def followed(real: Thread, kept: int, mode: Base, known: Container[str]) -> tuple[list[Slot], int]:
+    """The slots of `real` after its first `kept` messages, and how many messages nobody can be asked to write."""
+    lost: set[str] = set()
+    slots: list[Slot] = []
+    for message in real.messages[kept:]:
+        slot = _slot(message)
+        if slot is None or slot.author not in known or (mode != "replay" and slot.parent in lost):
+            lost.add(message.id)
+        else:
+            slots.append(slot)
+    return slots, len(lost)
 
 
 def _slot(message: Message) -> Slot | None:

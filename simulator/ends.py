@@ -1,0 +1,49 @@
+"""ends.ndjson: why each thread of a run ended, one line a thread and repeat."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from memory.errors import BadInput
+from simulator.shard import places
+
+FILE = "ends.ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """`unmet`: interventions that found nothing to change."""
+
+    thread: str
+    repeat: int
+    stop: str
+    rounds: int
+    turns: int
+    failed: int
+    unmet: int = 0
+
+
+def note(place: Path, end: End) -> None:
+    """Appends one whole line."""
+    fd = os.open(place / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(fd, msgspec.json.encode(end) + b"\n")
+    finally:
+        os.close(fd)
+
+
+def read(run: Path) -> dict[tuple[str, int], End]:
+    """By thread and repeat; nothing of threads that have not ended. Raises BadInput for a line that is none."""
+    found: dict[tuple[str, int], End] = {}
+    for file in (place / FILE for place in places(run)):
+        for line in file.read_bytes().split(b"\n")[:-1] if file.exists() else []:
+            try:
+                end = msgspec.json.decode(line, type=End)
+            except msgspec.DecodeError as error:
+                raise BadInput(f"{file} has a line that is no end of a thread ({error}); take it out") from None
+            found[end.thread, end.repeat] = end
+    return found
