@@ -100,7 +100,8 @@ class Threads:
             if saved.next:  # speakers of a round that was broken off need its slots
                 await stage.reach(end.get("round", 0) - 1)
             start = None if saved.next else State(round=0, turns=0, failed=0, stop="")
-            end = await self._graph.ainvoke(start, config, context=stage, durability="async")
+            # One checkpoint when the thread ends or breaks off, not two a turn: a killed one is rebuilt from the log.
+            end = await self._graph.ainvoke(start, config, context=stage, durability="exit")
         return Ended(**{name: end[name] for name in Ended._fields})
 
 
