@@ -56,11 +56,12 @@ def regression(truth: Sequence[float], said: Sequence[float | None], counting: C
 
 
 def texts(truth: str, said: str) -> dict[str, float]:
-    """rouge1, rougeL (F, stemmer), bleu (NLTK, method 1) and meteor of one answer."""
+    """rouge1, rougeL (F, stemmer), bleu (NLTK, method 1, lower-cased) and meteor of one answer."""
     from evaluation.metrics import texts as made
 
     one, long = made.rouge(truth, said)
-    return {"rouge1": one, "rougeL": long, "bleu": made.bleu_nltk(truth, said), "meteor": made.meteor(truth, said)}
+    bleu = made.bleu_nltk(truth.lower(), said.lower())
+    return {"rouge1": one, "rougeL": long, "bleu": bleu, "meteor": made.meteor(truth, said)}
 
 
 def best_of(values: Sequence[float | None], drop_zero: bool) -> float | None:
