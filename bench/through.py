@@ -66,7 +66,7 @@ async def main(given: argparse.Namespace) -> None:
             llm = first if name == "a run" else Noting(open_llm("embedded"))
             began, spent = time.perf_counter(), time.process_time()
             if name == "a run":
-                await simulate(spec, store, llm, asks(), Path(folder, "run"))
+                await simulate(spec, store, llm, asks(model="embedded"), Path(folder, "run"))
             else:
                 await straight(llm, first.requests, given.concurrency)
             seconds, cpu = time.perf_counter() - began, time.process_time() - spent

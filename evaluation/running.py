@@ -27,12 +27,19 @@ if TYPE_CHECKING:
 
 _SENTENCE_END = re.compile(r"\.\s+(?=[A-Z])")  # "et al. 2023" goes on
 PROBES = ("sentiment", "impact")
+ONE_LINE = 100  # tokens
 
 
-def asks(probes: Sequence[str] | None = None) -> tuple[Ask, ...]:
-    """The reply and the named probes (default: all), in the order of asking. "none": the reply alone."""
+def asks(probes: Sequence[str] | None = None, model: str = "") -> tuple[Ask, ...]:
+    """The reply and the named probes (default: all), in the order of asking. "none": the reply alone.
+
+    Of the embedded `model` a reply is one line of at most ONE_LINE tokens: it seldom ends by itself, and a message
+    that is not at its end is a failed turn (23 of 30 replies were)."""
     wanted = PROBES if not probes else () if list(probes) == ["none"] else tuple(probes)
-    return tuple(tasks.load(name).ASK for name in ("generation", *(n for n in wanted if n != "generation")))
+    found = [tasks.load(name).ASK for name in ("generation", *(n for n in wanted if n != "generation"))]
+    if model == "embedded":
+        found[0] = dataclasses.replace(found[0], stop=("\n",), max_tokens=ONE_LINE)
+    return tuple(found)
 
 
 def import_sample(out: Path, embedder: str = "minilm") -> Path:
@@ -55,7 +62,7 @@ def play(
     spec: RunSpec, corpus: Path, out: Path, probes: Sequence[str] | None = None, llm: LLM | None = None
 ) -> tuple[Progress, Usage]:
     """Simulates with progress shown. `llm` instead of the model that `spec` names: a fake, or one already open."""
-    played = sit(spec, corpus, out, asks(probes), Sitting(), llm)
+    played = sit(spec, corpus, out, asks(probes, spec.model), Sitting(), llm)
     return played.progress, played.usage
 
 

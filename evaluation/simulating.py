@@ -79,14 +79,14 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     wanted |= opened(place, post, author, openings) | staged(people, branch, intervene or [], model_for or [])
     spec, cost_of = RunSpec.of(wanted), Prices.of(prices) if prices else None
     if dry_run:
-        for line in estimate(spec, corpus, out, asks(probe)).lines(cost_of):
+        for line in estimate(spec, corpus, out, asks(probe, model)).lines(cost_of):
             print(line)
         return
     sitting = Sitting(
         record, replay, any_endpoint, Limits(max_tokens_total, max_cost, max_minutes),
         cost_of, events, tree,
     )  # fmt: skip
-    played = sit(spec, corpus, out, asks(probe), sitting)
+    played = sit(spec, corpus, out, asks(probe, model), sitting)
     say = partial(print, file=sys.stderr if events == "-" else sys.stdout)
     for line in summary(played):
         say(line)

@@ -10,6 +10,7 @@ import pytest
 
 from bench.stub_server import running
 from bench.turns import dump
+from evaluation.running import ONE_LINE
 from examples import compare_memories, demo, own_retriever, recall_quality, run_benchmark, simulate_thread
 from memory.importing import import_corpus
 from simulator.llm import Request
@@ -20,7 +21,7 @@ EXAMPLES = sorted(p.stem for p in (ROOT / "examples").glob("*.py"))
 
 
 def say(request: Request) -> str:
-    return {80: "I would check the cassette.", 4: "positive"}.get(request.max_tokens, "2")
+    return "I would check the cassette." if request.max_tokens >= ONE_LINE else {4: "positive"}.get(request.max_tokens, "2")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ QUESTION = "What does the person write?"
 ASK = Ask(
     name="reply",
     question="You are {author}. Answer {parent} in your own words. Give only your message.",
-    max_tokens=80,
+    max_tokens=300,
     temperature=0.7,
 )
 
