@@ -25,12 +25,12 @@ from typing import Any
 import msgspec
 import zstandard
 
-from bench.made import DIM, Drawn, rows
-from memory.generation import write
+from bench.made import corpus, rows, segment
 from memory.importing import import_corpus
 from memory.readers import pushshift
 from memory.reading import Row, Source, Tally
-from memory.record import FILE, Record
+from memory.record import STAGING, Record
+from memory.store import MemoryStore
 
 # What a comment of 2023 carries besides; most is empty, but it has to be skipped.
 _EMPTY = """approved_at_utc approved_by associated_award author_flair_background_color author_flair_css_class
@@ -133,16 +133,13 @@ def without_vectors(folder: Path, messages: int, convokit: Path | None) -> None:
     count, size = dump(file, rows(messages, 1000), wide=False)
     out.mkdir()
     began = time.perf_counter()
-    record, tally = Record(out / FILE, b"k" * 32), Tally()
+    record, tally = Record(out / STAGING, b"k" * 32), Tally()
     record.add(pushshift.read(Source(file), tally), "made", tally)
     read = time.perf_counter()
-    record.mend(tally)
-    record.rename()
-    mended = time.perf_counter()
-    write(out, record, Drawn(), DIM, lambda done, total: None)
+    segment(record, out, tally)
     record.close()
     took = time.perf_counter() - began
-    steps = f"read {read - began:.1f}, repair {mended - read:.1f}, write {took - (mended - began):.1f}"
+    steps = f"read {read - began:.1f}, repair and write {took - (read - began):.1f}"
     print(f"import: {count:,} messages, {size / took / 1e6:.1f} MB/s, {count / took:,.0f}/s; {took:.1f} s ({steps})")
     if convokit is None:
         return
@@ -188,14 +185,16 @@ def growth(folder: Path, most: int) -> None:
         each = 1e6 * (time.perf_counter() - began) / part
         print(f"growth: the last {part:,} of {held:,} messages, {each:.1f} us each", flush=True)
     record.close()
-    for size in (2_000, 4_000, 8_000, 16_000):
-        out = folder / f"small-{size}"
-        dump(folder / "large.zst", rows(size, 1000), wide=False)
-        dump(folder / "small.zst", rows(20, 1000, first=size), wide=False)
-        import_corpus([folder / "large.zst"], out, embedder="bag")
-        began = time.perf_counter()
-        import_corpus([folder / "small.zst"], out, embedder="bag")
-        print(f"growth: 20 messages imported into {size:,}, {time.perf_counter() - began:.2f} s", flush=True)
+    for size in (n for n in (1_000, 10_000, 100_000, most) if n <= most):
+        out = corpus(folder / f"held-{size}", size, 1000)
+        for _ in range(2):  # the first makes Chroma's collection
+            first = MemoryStore.open(out).corpus.manifest["counts"]["messages"]
+            dump(folder / "small.zst", rows(20, 1000, first=first), wide=False)
+            began, cpu = time.perf_counter(), time.process_time()
+            import_corpus([folder / "small.zst"], out, embedder="bag", keep_names=True)
+        took, cpu = time.perf_counter() - began, time.process_time() - cpu
+        print(f"growth: 20 messages imported into {size:,}, {took:.2f} s, {cpu:.2f} CPU s", flush=True)
+        shutil.rmtree(out)
 
 
 def _added(record: Record, given: Iterator[Row], number: int, tally: Tally) -> int:

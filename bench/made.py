@@ -10,13 +10,16 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from memory.generation import publish, write
+from memory.encoding import encode
 from memory.reading import Row, Tally
 from memory.recall import Vectors
-from memory.record import FILE, Record
+from memory.record import STAGING, Record
+from memory.state import publish
+from memory.writing import write
 
 DIM = 384
 FIXED, HELD = "fixed", 600  # a person with as many messages in every corpus
@@ -27,10 +30,12 @@ _WORDS = re.findall(r"\w+", _COMMON)
 
 
 class Drawn:
-    """Stands in for the index: a unit vector for each id, the same in every process."""
+    """Stands in for a model: unit vectors by lot, the same in every process."""
 
-    def vectors(self, ids: list[str]) -> Vectors:
-        drawn = np.random.default_rng(zlib.crc32(ids[0].encode())).standard_normal((len(ids), DIM), np.float32)
+    dim = DIM
+
+    def __call__(self, texts: list[str]) -> Vectors:
+        drawn = np.random.default_rng(zlib.crc32(texts[0].encode())).standard_normal((len(texts), DIM), np.float32)
         found: Vectors = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
         return found
 
@@ -60,15 +65,23 @@ def corpus(out: Path, messages: int, people: int, seed: int = 0) -> Path:
 
 def corpus_of(out: Path, made: Iterable[Row]) -> Path:
     """The corpus of any rows."""
-    folder = out / "generation-000001"
+    folder = out / "segment-000001"
     folder.mkdir(parents=True)
-    record, tally = Record(folder / FILE, None), Tally()
+    record, tally = Record(folder / STAGING, None), Tally()
     record.add(made, "made", tally)
-    record.mend(tally)
-    contents = write(folder, record, Drawn(), DIM, lambda done, total: None)
+    contents = segment(record, folder, tally)
     record.close()
+    (folder / STAGING).unlink()
     stamp = {"name": "bag", "stamp": "bag-384@1", "dim": DIM}
-    publish(
-        out, folder, {"embedder": stamp, "keep_names": True, "sources": [], **contents, "report": [], "problems": []}
-    )
+    manifest = {"segments": [folder.name], "embedder": stamp, "keep_names": True, "sources": [], **contents}
+    publish(out, {**manifest, "report": [], "problems": []}, [folder])
     return out
+
+
+def segment(record: Record, folder: Path, tally: Tally) -> dict[str, Any]:
+    """All that an import does to a record once its sources are read, but for Chroma; the contents."""
+    record.mend(tally)
+    record.rename()
+    written = write(folder, record, {}, lambda done, total: None)
+    encode(record, written, Drawn(), [], None, lambda done, total: None)
+    return written.contents

@@ -5,6 +5,7 @@
 The corpora are made up and written without Chroma (see made.py). Histories are cut at a drawn moment; the query is a
 stored text, as in a run. "bare" is the same slice, widened from float16 by numpy, one product and argpartition;
 "float32" is that product and argpartition on rows widened before, as if file and memory were twice as large.
+"cold" is the policy where neither slice, texts nor hashes are in the page cache.
 The person "fixed" has as many messages in every corpus: what their recall costs shows whether it grows with the corpus.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -26,7 +28,7 @@ import numpy as np
 
 from bench.made import FIXED, corpus
 from memory import policy, retrievers
-from memory.corpus import Array
+from memory.segment import Array
 from memory.store import MemoryStore
 
 OPENED = """
@@ -76,21 +78,36 @@ def bare(vectors: Array, times: Array, before: int, asked: Array, k: int) -> Arr
 
 async def measured(store: MemoryStore, made: Any, asked: list[Asked], k: int) -> dict[str, float]:
     """Milliseconds of the policy (p50 and p95) and of the bare slices (p50), one after the other for each question."""
-    vectors, times = store.corpus.arrays["vectors"], store.corpus.arrays["spoken_time"]
     took: dict[str, list[float]] = {"ours": [], "bare": [], "float32": []}
     for one in asked:
         [vector] = await store.embed([one.query])
-        span = store.corpus.span(one.user)
-        wide = vectors[span].astype(np.float32)
-        for name, held in (("bare", vectors[span]), ("float32", wide)):
+        times, _, read = store.corpus.past(one.user, 2**40)
+        vectors = read()
+        wide = vectors.astype(np.float32)
+        for name, held in (("bare", vectors), ("float32", wide)):
             began = time.perf_counter()
-            bare(held, times[span], one.before, vector, k)
+            bare(held, times, one.before, vector, k)
             took[name].append(time.perf_counter() - began)
         began = time.perf_counter()
         await made(store.history(one.user, before=one.before), one.query)
         took["ours"].append(time.perf_counter() - began)
     found = {name: 1000 * float(np.median(seconds)) for name, seconds in took.items()}
     return {**found, "p95": 1000 * float(np.percentile(took["ours"], 95)), "ratio": found["ours"] / found["bare"]}
+
+
+def cold(path: Path, made: Any, asked: list[Asked]) -> float:
+    """Median milliseconds of a recall by a store that was just opened, no file of which is in the page cache."""
+    took = []
+    for one in asked:
+        store = MemoryStore.open(path)
+        for file in path.rglob("*.*"):
+            with file.open("rb") as held:
+                os.posix_fadvise(held.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        began = time.perf_counter()
+        asyncio.run(made(store.history(one.user, before=one.before), one.query))
+        took.append(time.perf_counter() - began)
+        store.close()
+    return 1000 * float(np.median(took))
 
 
 def opening(path: Path) -> tuple[float, float]:
@@ -113,7 +130,7 @@ def main() -> None:
     folder = given.keep or Path(tempfile.mkdtemp())
     made = policy.load(retrievers, given.policy)
     print(f"{given.policy}; corpora made up and written without Chroma, vectors drawn")
-    print("messages      history  who     p50 ms   p95 ms  bare ms  ratio  float32 ms   open s  peak MB")
+    print("messages      history  who     p50 ms   p95 ms  bare ms  ratio  float32 ms  cold ms   open s  peak MB")
     try:
         for size in given.sizes:
             path = folder / f"messages-{size}"
@@ -125,10 +142,11 @@ def main() -> None:
                 asked = questions(store, given.queries, people)
                 asyncio.run(measured(store, made, asked[:50], made.k))
                 took = asyncio.run(measured(store, made, asked, made.k))
+                frozen = cold(path, made, asked[:40])
                 length = int(np.median([len(store.history(a.user, before=a.before)) for a in asked]))
                 print(
                     f"{size:9,} {length:11,}  {who:7} {took['ours']:7.3f}  {took['p95']:7.3f}  {took['bare']:7.3f}"
-                    f"  {took['ratio']:5.2f}  {took['float32']:10.3f}  {seconds:7.3f}  {megabytes:7.0f}",
+                    f"  {took['ratio']:5.2f}  {took['float32']:10.3f}  {frozen:7.2f}  {seconds:7.3f}  {megabytes:7.0f}",
                     flush=True,
                 )
             store.close()

@@ -48,9 +48,9 @@ def import_sample(out: Path, embedder: str = "minilm") -> Path:
     Its names are pseudonyms already; kept as they are, the corpus has the same data hash on every machine.
     """
     from evaluation.steps import Steps
-    from memory.generation import MANIFEST
     from memory.importing import import_corpus
     from memory.sample import paths
+    from memory.state import MANIFEST
 
     if not (out / MANIFEST).exists():
         with Live() as live:

@@ -15,21 +15,21 @@ from memory.reading import Row, Tally
 _BATCH = 2000
 _INSERT = """
 insert into messages(id, thread, parent, author, time, text, score, place, kind, title, retrieved,
-                     import, said_thread, said_parent, said_time)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?2, ?3, ?5)
+                     said_thread, said_parent, said_time)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?2, ?3, ?5)
 on conflict(id) do update set
     thread = excluded.thread, parent = excluded.parent, author = excluded.author, time = excluded.time,
     text = excluded.text, score = excluded.score, place = excluded.place, kind = excluded.kind, title = excluded.title,
-    retrieved = excluded.retrieved, import = excluded.import, placeholder = 0,
+    retrieved = excluded.retrieved,
     said_thread = excluded.said_thread, said_parent = excluded.said_parent, said_time = excluded.said_time
 """
 
 
 class Adding:
-    """What one import, `number`, adds to a record."""
+    """What one import adds to a record."""
 
-    def __init__(self, sql: sqlite3.Connection, names: Names, forgotten: Forgotten, number: int) -> None:
-        self._sql, self._names, self._forgotten, self._import = sql, names, forgotten, number
+    def __init__(self, sql: sqlite3.Connection, names: Names, forgotten: Forgotten) -> None:
+        self._sql, self._names, self._forgotten = sql, names, forgotten
 
     def add(self, rows: Iterable[Row], source: str, tally: Tally) -> None:
         """Upserts by id: of two rows the one retrieved later stays, the one read later where that is not known."""
@@ -42,22 +42,24 @@ class Adding:
         self._write(batch, source, tally)
 
     def _write(self, batch: list[Row], source: str, tally: Tally) -> None:
-        query = """select id, import, retrieved from messages
-                   where id in (select value from json_each(?)) and not placeholder"""
-        there: dict[str, tuple[int, int | None]] = {
-            id: (last, seen) for id, last, seen in self._sql.execute(query, (json.dumps([r.id for r in batch]),))
-        }
+        there: dict[str, tuple[bool, int | None]] = {}  # id -> whether this import has it, and when it was retrieved
+        for table in ("earlier", "messages"):
+            query = (
+                f"select id, retrieved from {table} where id in (select value from json_each(?)) and not placeholder"
+            )
+            found = self._sql.execute(query, (json.dumps([r.id for r in batch]),))
+            there.update((id, (table == "messages", seen)) for id, seen in found)
         keep: dict[str, Row] = {}
         for row in batch:
-            last, seen = there.get(row.id, (0, None))
+            twice, seen = there.get(row.id, (False, None))
             newer = seen is None or row.retrieved is None or row.retrieved >= seen
-            if last == self._import:
+            if twice:
                 tally.note("dropped", "the same id twice: the newest is kept", f"{source}:{row.line}")
             elif not newer:
                 tally.note("dropped", "an older copy of what the corpus has", f"{source}:{row.line}")
             if newer:
                 keep[row.id] = row
-            there[row.id] = (self._import, max(seen or 0, row.retrieved or 0) or None)
+            there[row.id] = (True, max(seen or 0, row.retrieved or 0) or None)
         self._sql.execute("begin")
         self._sql.executemany(_INSERT, [self._values(row) for row in keep.values()])
         self._sql.execute("commit")
@@ -72,4 +74,4 @@ class Adding:
             clean = self._forgotten.cleaned
             text, title, place = text and clean(text), clean(title), clean(place)
         said = (row.id, row.thread, row.parent, author, row.time, text, row.score, place, row.kind, title)
-        return (*said, row.retrieved, self._import)
+        return (*said, row.retrieved)

@@ -13,34 +13,34 @@ import numpy as np
 
 from memory.corpus import Corpus
 from memory.errors import BadInput
-from memory.recall import Vectors
+from memory.segment import Known
 
 FILE = "vectors.npz"
 
 
 def save(corpus: Corpus, file: Path) -> int:
     """Writes the vectors of all texts of `corpus` to `file`, float16; how many there are."""
-    known, rows = corpus.arrays["known_hash"], corpus.arrays["known_row"]
-    vectors = corpus.arrays["vectors"][rows]
-    np.savez(file, stamp=np.str_(corpus.manifest["embedder"]["stamp"]), hashes=known, vectors=vectors)
+    hashes = np.concatenate([s.known.hashes for s in corpus.segments])
+    vectors = np.concatenate([s.vectors[s.known.rows] for s in corpus.segments])
+    known, first = np.unique(hashes, return_index=True)
+    np.savez(file, stamp=np.str_(corpus.manifest["embedder"]["stamp"]), hashes=known, vectors=vectors[first])
     return len(known)
 
 
-def load(folders: Iterable[Path], stamp: str) -> dict[bytes, Vectors]:
-    """Hash of text -> vector, from each folder that has such a file of this stamp.
+def load(folders: Iterable[Path], stamp: str) -> list[Known]:
+    """The vectors of each folder that has such a file of this stamp.
 
     Raises:
         BadInput: a file of that name is something else.
     """
-    found: dict[bytes, Vectors] = {}
+    found = []
     for file in sorted({folder / FILE for folder in folders}):
         if not file.is_file():
             continue
         try:
             with np.load(file, allow_pickle=False) as held:
                 if str(held["stamp"]) == stamp:
-                    keys = [bytes(h).ljust(16, b"\0") for h in held["hashes"]]
-                    found.update(zip(keys, held["vectors"].astype(np.float32), strict=True))
+                    found.append(Known.of(held["hashes"], held["vectors"]))
         except (ValueError, KeyError, zipfile.BadZipFile):
             raise BadInput(f"{file} does not hold vectors carried along with a dump; move it away") from None
     return found

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -12,17 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.errors import Missing, UnknownName
-from memory.generation import UNKNOWN, read_manifest
 from memory.message import Message, Thread
-from memory.record import FIELDS, FILE, decode, reading
+from memory.segment import ALL, FIELDS, SHIFT, UNKNOWN, Array, Segment, attach, fetch, in_order, live, opened
+from memory.state import read_manifest
 
-_ALL = tuple(f"all_{name}" for name in ("row", "time", "score", "author", "place", "thread", "speaks"))
-_ARRAYS = (*_ALL, "spoken_row", "spoken_time", "vectors", "known_hash", "known_row")
 _CACHED = 512  # communities and people whose positions are kept
 _SPANS = 65_536  # people whose place is kept (8 MB)
 _DECODED = 20_000  # messages kept as they were read (20 MB): a person's next turn looks at most of them again
-
-Array = NDArray[Any]
 
 
 class Link(NamedTuple):
@@ -39,19 +35,18 @@ class Corpus:
     """Made by import_corpus. `manifest` has sources, counts and the import's report; `data_hash` names the contents."""
 
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
-        folder = path / manifest["generation"]
         self.path = path
         self.manifest = manifest
         self.data_hash: str = manifest["data_hash"]
-        self.sql = reading(folder / FILE)
-        # Everything is opened now: a later import removes the names of these files, not what is open.
-        # Plain arrays over the mapped files: a slice of a memmap costs ten times as much.
-        self.arrays: dict[str, Array] = {
-            name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in _ARRAYS
-        }
-        self._places: dict[str, int] = dict(self.sql.execute("select name, place from places"))
+        self.segments = opened(path, manifest["segments"])
+        self.sql = sqlite3.connect(":memory:", uri=True, check_same_thread=False)
+        attach(self.sql, self.segments)
+        self.sql.execute(f"create temp view messages as {live(self.segments)}")
+        for table in ("authors", "places", "threads"):
+            arms = " union all ".join(f"select * from {s.schema}.{table}" for s in self.segments)
+            self.sql.execute(f"create temp view {table} as {arms}")
         self._positions: dict[tuple[str, int], Array] = {}
-        self._spans: dict[str, slice] = {}
+        self._spans: dict[str, list[tuple[Segment, int, int]]] = {}
         self._decoded: dict[int, Message] = {}
 
     @staticmethod
@@ -60,7 +55,7 @@ class Corpus:
         Raises:
             Missing: there is none; says how to make one. BadInput: another format.
         """
-        for _ in range(3):  # an import may switch to its new generation between the two reads
+        for _ in range(3):  # an import may switch to its new state between the two reads
             try:
                 return Corpus(path, read_manifest(path))
             except (FileNotFoundError, sqlite3.OperationalError):
@@ -69,11 +64,11 @@ class Corpus:
 
     def close(self) -> None:
         self.sql.close()
-        self.arrays = {}
+        self.segments = []
 
     def thread_ids(self) -> list[str]:
         """By time of the first message, then id."""
-        return [id for (id,) in self.sql.execute("select id from threads order by thread")]
+        return [id for (id,) in self.sql.execute("select id from messages where kind = 'post' order by time, id")]
 
     def thread(self, id: str) -> Thread:
         """
@@ -83,7 +78,7 @@ class Corpus:
         rows = self.sql.execute(f"select {FIELDS} from messages where thread = ? order by time, id", (id,)).fetchall()
         if not rows:
             raise UnknownName("thread", id, self.thread_ids())
-        return Thread(id, tuple(map(decode, rows)))
+        return Thread(id, tuple(Message(*row) for row in rows))
 
     def message(self, id: str) -> Message:
         """
@@ -93,48 +88,93 @@ class Corpus:
         row = self.sql.execute(f"select {FIELDS} from messages where id = ?", (id,)).fetchone()
         if row is None:
             raise UnknownName("message", id, ())
-        return decode(row)
+        return Message(*row)
 
     def people(self) -> dict[str, int]:
         """Author -> number of messages with words, by name; neither bots nor deleted accounts."""
-        query = "select name, stop - start from authors where stop > start and not bot order by name"
-        return dict(self.sql.execute(query))
+        counts: dict[int, int] = {}
+        for s in self.segments:
+            for author, start, stop in self.sql.execute(f"select author, start, stop from {s.schema}.spans"):
+                counts[author] = counts.get(author, 0) + s.count(start, stop)
+        names = self.sql.execute("select name, code from authors order by name")
+        return {name: counts[code] for name, code in names if counts.get(code)}
 
     def places(self) -> list[str]:
         """The communities, by name."""
-        return sorted(self._places)
+        there = set(np.unique(self.all["place"]).tolist())
+        return [name for name, code in self.sql.execute("select name, code from places order by name") if code in there]
 
     def heard(self, *, before: int) -> list[str]:
         """The people who had written something before `before`, by name."""
-        query = "select name, start from authors where stop > start and not bot order by name"
-        time = self.arrays["spoken_time"]
-        return [name for name, start in self.sql.execute(query) if time[start] < before]
-
-    def span(self, person: str) -> slice:
-        """Where `person`'s messages stand in the spoken arrays; UnknownName for a bot or nobody."""
-        if person not in self._spans:
-            found = self.sql.execute("select start, stop from authors where name = ? and not bot", (person,)).fetchone()
-            if found is None:
-                raise UnknownName("person", person, self.people())
-            if len(self._spans) >= _SPANS:
-                self._spans.clear()
-            self._spans[person] = slice(*found)
-        return self._spans[person]
+        return [person for person in self.people() if len(self.past(person, before)[0])]
 
     def rows(self, rows: list[int]) -> tuple[Message, ...]:
-        """The messages in these rows of the record, in the order given."""
+        """The messages in these rows of the corpus, in the order given."""
         known = self._decoded
         new = [row for row in rows if row not in known]
         if len(known) + len(new) > _DECODED and known:
             known.clear()
             new = rows
         if len(new) == 1:
-            query = f"select {FIELDS} from messages where row = ?"
-            known[new[0]] = decode(self.sql.execute(query, new).fetchone())
+            query = f"select {FIELDS} from s{new[0] >> SHIFT}.messages where row = ?"
+            known[new[0]] = Message(*self.sql.execute(query, (new[0] & (1 << SHIFT) - 1,)).fetchone())
         elif new:
-            query = f"select row, {FIELDS} from messages where row in (select value from json_each(?))"
-            known.update((row[0], decode(row[1:])) for row in self.sql.execute(query, (json.dumps(new),)))
+            known.update((row, Message(*read)) for row, read in zip(new, fetch(self.sql, new, FIELDS), strict=True))
         return tuple(known[row] for row in rows)
+
+    def past(self, person: str, before: int) -> tuple[Array, Array, Callable[[], Array]]:
+        """What `person` wrote with words before `before`, by (time, id): times, rows, and what reads the vectors.
+
+        Raises:
+            UnknownName: a bot, or nobody.
+        """
+        pieces = []
+        for s, start, end in self._where(person):
+            stop = start + int(np.searchsorted(s.time[start:end], before))
+            pieces.append((s, start, stop, s.gone(start, stop) if len(s.dead) else s.dead))
+        if len(pieces) == 1 and not len(pieces[0][3]):
+            s, start, stop, _ = pieces[0]
+            return s.time[start:stop], np.arange(start, stop) | s.number << SHIFT, lambda: s.vectors[start:stop]
+        return self._woven([(s, np.delete(np.arange(start, stop), gone - start)) for s, start, stop, gone in pieces])
+
+    def _woven(self, pieces: list[tuple[Segment, Array]]) -> tuple[Array, Array, Callable[[], Array]]:
+        times = np.concatenate([s.time[rows] for s, rows in pieces])
+        rows = np.concatenate([rows | s.number << SHIFT for s, rows in pieces])
+        order = in_order(self.sql, times, rows)
+        return times[order], rows[order], lambda: np.concatenate([s.vectors[rows] for s, rows in pieces])[order]
+
+    def _where(self, person: str) -> list[tuple[Segment, int, int]]:
+        """Where `person`'s messages stand; UnknownName for a bot or nobody."""
+        if person in self._spans:
+            return self._spans[person]
+        code = self.code("authors", person, "and not bot")
+        if code < 0:
+            raise UnknownName("person", person, self.people())
+        found = []
+        for s in self.segments:
+            span = self.sql.execute(f"select start, stop from {s.schema}.spans where author = ?", (code,)).fetchone()
+            if span is not None:
+                found.append((s, *span))
+        if len(self._spans) >= _SPANS:
+            self._spans.clear()
+        self._spans[person] = found or [(self.segments[0], 0, 0)]
+        return self._spans[person]
+
+    @cached_property
+    def all(self) -> dict[str, Array]:
+        """Columns of every message by (time, id); codes of authors, places and threads, -1 for no author."""
+        if len(self.segments) == 1:
+            return self.segments[0].all
+        parts = []
+        for s in self.segments:
+            keep = np.ones(len(s.all["row"]), bool)
+            keep[s.dead] = False
+            keep = keep[s.all["row"]]
+            parts.append({name: s.all[name][keep] for name in ALL})
+            parts[-1]["row"] = parts[-1]["row"] | np.int64(s.number << SHIFT)
+        found = {name: np.concatenate([part[name] for part in parts]) for name in ALL}
+        order = in_order(self.sql, found["time"], found["row"])
+        return {name: column[order] for name, column in found.items()}
 
     def scores(
         self, *, before: int, place: str | None = None, author: str | None = None, outside: str | None = None
@@ -144,10 +184,10 @@ class Corpus:
         The scores themselves were counted when the data was collected, not at `before`.
         """
         at = self._at(before, place, author)
-        score = self.arrays["all_score"][at]
+        score = self.all["score"][at]
         keep = score != UNKNOWN
         if outside is not None:
-            keep &= self.arrays["all_thread"][at] != self._code("threads", "thread", "id", outside)
+            keep &= self.all["thread"][at] != self.code("threads", outside)
         found: NDArray[np.int64] = score[keep].astype(np.int64)
         return found
 
@@ -155,30 +195,26 @@ class Corpus:
         """At most `k` messages with words that other people wrote in `place` before `before`, in other threads than
         `outside`; drawn without replacement by `seed`, in the order drawn."""
         at = self._at(before, place, None)
-        mine, here = self._code("authors", "author", "name", author), self._code("threads", "thread", "id", outside)
-        keep = self.arrays["all_speaks"][at] & (self.arrays["all_author"][at] != mine)
-        keep &= self.arrays["all_thread"][at] != here
-        rows = self.arrays["all_row"][at][keep]
+        keep = self.all["speaks"][at] & (self.all["author"][at] != self.code("authors", author))
+        keep &= self.all["thread"][at] != self.code("threads", outside)
+        rows = self.all["row"][at][keep]
         drawn = np.random.default_rng(seed).permutation(len(rows))[: max(k, 0)]
         return list(Messages(self, rows[drawn]))
 
     def links(self, *, before: int, place: str | None = None, k: int) -> list[Link]:
         """The latest `k` (at least 1) messages before `before`, of a community where it is named, by (time, id)."""
         at = self._at(before, place, None)[-max(k, 1) :]
-        rows: list[int] = self.arrays["all_row"][at].tolist()
-        query = """select id, thread, parent, author, time from messages
-                   where row in (select value from json_each(?)) order by time, id"""
-        return [Link(*row) for row in self.sql.execute(query, (json.dumps(rows),))]
+        return [Link(*row) for row in fetch(self.sql, self.all["row"][at], "id, thread, parent, author, time")]
 
     def _at(self, before: int, place: str | None, author: str | None) -> Array:
-        """Positions in the all_* arrays, ascending, of what fits and is earlier."""
-        time = self.arrays["all_time"]
+        """Positions in the arrays of `all`, ascending, of what fits and is earlier."""
+        time = self.all["time"]
         if place is None and author is None:
             return np.arange(np.searchsorted(time, before))
-        at = self._of("author", self._code("authors", "author", "name", author)) if author is not None else None
+        at = self._of("author", self.code("authors", author)) if author is not None else None
         if place is not None:
-            spot = self._places.get(place, -1)
-            at = self._of("place", spot) if at is None else at[self.arrays["all_place"][at] == spot]
+            spot = self.code("places", place)
+            at = self._of("place", spot) if at is None else at[self.all["place"][at] == spot]
         assert at is not None
         return at[: np.searchsorted(time[at], before)]
 
@@ -186,12 +222,13 @@ class Corpus:
         if (column, code) not in self._positions:
             if len(self._positions) >= _CACHED:
                 self._positions.clear()
-            self._positions[column, code] = np.flatnonzero(self.arrays[f"all_{column}"] == code)
+            self._positions[column, code] = np.flatnonzero(self.all[column] == code)
         return self._positions[column, code]
 
-    def _code(self, table: str, code: str, name: str, value: str) -> int:
-        found = self.sql.execute(f"select {code} from {table} where {name} = ?", (value,)).fetchone()
-        return -1 if found is None else int(found[0])
+    def code(self, table: str, name: str, also: str = "") -> int:
+        """The number of one of the authors, places or threads in the arrays of `all`; -2 for what is not there."""
+        found = self.sql.execute(f"select code from {table} where name = ? {also}", (name,)).fetchone()
+        return -2 if found is None else int(found[0])
 
 
 class Messages(Sequence[Message]):

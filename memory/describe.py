@@ -11,7 +11,6 @@ from typing import Any
 
 from memory.corpus import Corpus
 from memory.errors import BadInput
-from memory.record import WORDS
 
 HISTORY = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500)  # where a group of people by messages begins
 DEPTH = (0, 1, 2, 3, 4, 5, 7, 10, 20, 50)
@@ -58,16 +57,16 @@ def describe(corpus: Corpus, enough: Sequence[tuple[int, int]] = ENOUGH, top: in
     """`enough`: (at least so many messages, in at least so many threads). `top`: communities listed, largest first."""
     one = corpus.sql.execute
     totals = one(
-        f"""select count(*), sum(kind = 'post'), sum(kind != 'post'), sum({WORDS}), sum(author is null),
+        """select count(*), sum(kind = 'post'), sum(kind != 'post'), sum(spoken), sum(author is null),
             sum(score is null), sum(placeholder), min(time), max(time) from messages"""
     ).fetchone()
     messages, posts, comments, spoken, unsigned, unscored, empty = (n or 0 for n in totals[:7])
     pasts = one(
-        f"""select count(*), count(distinct thread) from messages join authors on authors.name = messages.author
-            where not bot and {WORDS} group by messages.author"""
+        """select count(*), count(distinct thread) from messages join authors on authors.name = messages.author
+            where not bot and spoken group by messages.author"""
     ).fetchall()
     places = one(
-        f"""select place, count(*), count(distinct case when not bot and {WORDS} then messages.author end),
+        """select place, count(*), count(distinct case when not bot and spoken then messages.author end),
             count(distinct thread) from messages left join authors on authors.name = messages.author
             group by place order by count(*) desc, place"""
     ).fetchall()
@@ -81,14 +80,14 @@ def describe(corpus: Corpus, enough: Sequence[tuple[int, int]] = ENOUGH, top: in
         stand_ins=empty,
         people=len(pasts),
         bots=one("select count(*) from authors where bot").fetchone()[0],
-        threads=one("select count(*) from threads").fetchone()[0],
+        threads=one("select count(*) from messages where kind = 'post'").fetchone()[0],
         communities=len(places),
         first=totals[7],
         last=totals[8],
         largest=[Community(*place) for place in places[:top]],
         histories=grouped((said for said, _ in pasts), HISTORY),
         depths=grouped(_depths(corpus), DEPTH),
-        sizes=grouped((size for (size,) in one("select size from threads")), SIZE),
+        sizes=grouped((size for (size,) in one("select count(*) from messages group by thread")), SIZE),
         enough=[(n, of, sum(said >= n and threads >= of for said, threads in pasts)) for n, of in enough],
     )
 

@@ -1,91 +1,78 @@
-"""Brings a vector index to what a record says: only what is new or edited is encoded, equal texts once."""
+"""Gives the rows of a new segment their vectors: only what is new or edited is encoded, equal texts once."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from memory.generation import text_hash, words
 from memory.recall import Vectors
-from memory.record import WORDS, Record
+from memory.record import Record
+from memory.segment import SHIFT, Array, Known, fetch, words
 from memory.store import Index
+from memory.writing import Written
 
-WINDOW = 2048  # messages looked up in the cache at a time
-COMMIT = 256  # texts encoded between two commits to the cache: 4-6 s of work that a kill can cost
-
-
-class Given(Protocol):
-    """Vectors that are known already, by the hash of their text."""
-
-    def get(self, key: bytes, /) -> Vectors | None: ...
+WINDOW = 256  # rows between two commits to the index: 4-6 s of work that a kill can cost
 
 
-def encode(
+class Model(Protocol):
+    @property
+    def dim(self) -> int: ...
+    def __call__(self, texts: list[str], /) -> Vectors: ...
+
+
+def encode(  # noqa: PLR0913
     record: Record,
-    index: Index,
-    model: Callable[[list[str]], Vectors],
-    given: Sequence[Given],
+    written: Written,
+    model: Model,
+    given: Sequence[Known],
+    index: Index | None,
     progress: Callable[[int, int], None],
-    window: int = WINDOW,
+    *,
+    resumed: bool = False,
 ) -> int:
-    """How many texts were encoded: those that none of `given` has, and that no other message here says as well."""
-    total = record.sql.execute(f"select count(*) from messages where {WORDS}").fetchone()[0]
-    query = "select id, coalesce(author, ''), time, title, text from messages order by row"
-    record.sql.execute("create temp table if not exists said(hash text primary key, id text) without rowid")
-    cursor, done, encoded = record.sql.execute(query), 0, 0
-    while found := cursor.fetchmany(window):
-        known = index.facts([f[0] for f in found])
-        spoken = [(id, author, at, said) for id, author, at, title, text in found if (said := words(title, text))]
-        index.remove([id for id in known if id not in {s[0] for s in spoken}])
-        facts = {id: {"hash": text_hash(said).hex(), "author": author, "time": at} for id, author, at, said in spoken}
-        moved = [i for i, f in facts.items() if i in known and known[i] != f and known[i]["hash"] == f["hash"]]
-        if moved:
-            index.upsert(moved, index.vectors(moved), [facts[id] for id in moved])
-        new = {id: said for id, _, _, said in spoken if known.get(id, {}).get("hash") != facts[id]["hash"]}
-        done += len(spoken) - len(new)
-        progress(done, total)
-        for ids, texts in _portions(new):
-            vectors = _found(texts, given)
-            vectors |= _said(record, index, [text for text in texts if text not in vectors])
-            lacking = [text for text in texts if text not in vectors]
-            vectors.update(zip(lacking, model(lacking) if lacking else (), strict=True))
-            index.upsert(ids, np.array([vectors[new[id]] for id in ids]), [facts[id] for id in ids])
-            encoded += len(lacking)
-            done += len(ids)
-            progress(done, total)
-        in_index = [(f["hash"], id) for id, f in facts.items()]
-        record.sql.executemany("insert or ignore into said values (?, ?)", in_index)
+    """Writes the vectors, and those of fresh rows into the `index`; how many texts were encoded: those that none of
+    `given` has, nor an earlier row. `resumed`: the index may have some of an import that was killed."""
+    hashes, total, encoded = written.hashes, len(written.hashes), 0
+    vectors = np.lib.format.open_memmap(written.folder / "vectors.npy", "w+", np.float16, (total, model.dim))
+    own = Known.of(hashes, vectors)
+    np.save(written.folder / "known_hash.npy", own.hashes)
+    np.save(written.folder / "known_row.npy", own.rows)
+    base = len(record.attached) << SHIFT
+    for start in range(0, total, WINDOW):
+        lacking = part = np.arange(start, min(start + WINDOW, total))
+        for known in given:
+            lacking = known.fill(hashes, vectors, lacking)
+        first = own.places(hashes[lacking])
+        new, again = lacking[first == lacking], lacking[first != lacking]
+        fresh = part[written.fresh[part]]
+        wanted = np.union1d(new, fresh)
+        rows = fetch(record.sql, base | wanted, "id, coalesce(author, ''), time, title, text") if len(wanted) else []
+        said = dict(zip(wanted.tolist(), rows, strict=True))
+        if resumed and index is not None and len(new):
+            new = _remembered(index, {at: said[at][0] for at in new.tolist()}, hashes, vectors)
+        if len(new):
+            vectors[new] = model([words(said[at][3], said[at][4]) for at in new.tolist()])
+            encoded += len(new)
+        vectors[again] = vectors[first[first != lacking]]
+        if index is not None and len(fresh):
+            facts = [(at, *said[at][:3]) for at in fresh.tolist()]
+            stated = [{"hash": _hex(hashes[at]), "author": author, "time": time} for at, _, author, time in facts]
+            index.upsert([id for _, id, _, _ in facts], np.asarray(vectors[fresh], np.float32), stated)
+        progress(start + len(part), total)
+    vectors.flush()
     return encoded
 
 
-def _found(texts: list[str], given: Sequence[Given]) -> dict[str, Vectors]:
-    found: dict[str, Vectors] = {}
-    for text in texts:
-        key = text_hash(text)
-        vector = next((v for held in given if (v := held.get(key)) is not None), None)
-        if vector is not None:
-            found[text] = vector
-    return found
+def _hex(key: bytes) -> str:
+    return key.ljust(16, b"\0").hex()  # numpy leaves out zero bytes at the end
 
 
-def _said(record: Record, index: Index, texts: list[str]) -> dict[str, Vectors]:
-    """The vectors of those `texts` that an earlier message has: it is in the index already."""
-    text_of = {text_hash(text).hex(): text for text in texts}
-    query = "select hash, id from said where hash in (select value from json_each(?))"
-    rows = record.sql.execute(query, (json.dumps(list(text_of)),)).fetchall()
-    vectors = index.vectors([id for _, id in rows]) if rows else ()
-    return {text_of[key]: vector for (key, _), vector in zip(rows, vectors, strict=True)}
-
-
-def _portions(new: dict[str, str]) -> Iterator[tuple[list[str], list[str]]]:
-    """(ids, their different texts), at most COMMIT texts each; equal texts stand together and are encoded once."""
-    sharing: dict[str, list[str]] = {}
-    for id, text in new.items():
-        sharing.setdefault(text, []).append(id)
-    texts = list(sharing)
-    for at in range(0, len(texts), COMMIT):
-        part = texts[at : at + COMMIT]
-        yield [id for text in part for id in sharing[text]], part
+def _remembered(index: Index, ids: dict[int, str], hashes: Array, into: Array) -> Array:
+    """Copies the vectors that the index has of these texts `into` their rows; the rows of the others."""
+    facts = index.facts(list(ids.values()))
+    found = {at: id for at, id in ids.items() if id in facts and facts[id]["hash"] == _hex(hashes[at])}
+    if found:
+        into[list(found)] = index.vectors(list(found.values()))
+    return np.array([at for at in ids if at not in found], np.int64)

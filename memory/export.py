@@ -84,7 +84,7 @@ def _convokit(corpus: Corpus, out: Path, records: Iterable[Record]) -> None:
             file.write(json.dumps(_utterance(record), ensure_ascii=False) + "\n")
     sql = corpus.sql.execute
     posts = sql("select id, title, place, time from messages where kind = 'post' order by time, id")
-    sizes = dict(sql("select id, size from threads"))
+    sizes = dict(sql("select thread, count(*) from messages group by thread"))
     about = (
         (id, {"title": title, "subreddit": place, "timestamp": time, "num_comments": sizes[id] - 1})
         for id, title, place, time in posts

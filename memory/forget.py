@@ -15,17 +15,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from memory import lock, pseudonym
-from memory.corpus import Corpus
+from memory import lock, pseudonym, unsettled
 from memory.embed import Embedder, open_embedder
 from memory.encoding import encode
 from memory.errors import Missing, UnknownName
-from memory.generation import Known, publish, read_manifest, sweep, write
-from memory.reading import Tally
 from memory.recall import Vectors
-from memory.record import FILE, Record
+from memory.record import STAGING, Record
+from memory.segment import opened
+from memory.state import new_folder, publish, read_manifest, sweep
 from memory.store import FOLDER, Index
 from memory.wiping import wiped
+from memory.writing import write
 
 _NEW, _OLD = f"{FOLDER}.new", f"{FOLDER}.old"
 
@@ -49,7 +49,7 @@ def forget(path: Path, user: str, progress: Callable[[str, int, int | None], Non
     with lock.held(path, "personaconv forget"):
         old = read_manifest(path)
         settle(path)
-        sweep(path, old["generation"])
+        sweep(path, old["segments"])
         return _Forgetting(path, old, progress or (lambda what, done, total: None)).run(user)
 
 
@@ -69,35 +69,43 @@ def settle(corpus: Path) -> None:
 class _Forgetting:
     def __init__(self, path: Path, old: dict[str, Any], progress: Callable[[str, int, int | None], None]) -> None:
         self.path, self.old, self.progress = path, old, progress
-        number = int(old["generation"].rpartition("-")[2]) + 1
-        self.folder = path / f"generation-{number:06d}"
+        self.segments = opened(path, old["segments"])
+        self.folder = new_folder(path, old["segments"])
         file = key_file(path)
-        # Names that were kept have no key yet; one is made now, for the hashes that later imports look up.
-        self.key = pseudonym.key(file) if old["keep_names"] or file.exists() else None
+        self.key = pseudonym.key(file) if file.exists() else None
 
     def run(self, user: str) -> Farewell:
-        self.folder.mkdir()
-        shutil.copyfile(self.path / self.old["generation"] / FILE, self.folder / FILE)
-        names = None if self.old["keep_names"] else self.key or b""
-        record = Record(self.folder / FILE, names, self.key)
+        record = self._record()
         try:
             found = self._find(record, user)
             if found is None:
                 shutil.rmtree(self.folder)
                 return Farewell(0, 0, already=True)
+            if self.key is None and self.old["keep_names"]:
+                # Names that were kept have no key yet; one is made now, for the hashes that later imports look up.
+                self.key = pseudonym.key(key_file(self.path))
+                record.close()
+                (self.folder / STAGING).unlink()
+                record = self._record()
             done = self._remove(record, *found)
             contents = self._rebuild(record)
-            manifest = {k: v for k, v in self.old.items() if k not in ("format", "generation")} | contents
+            manifest = {**self.old, **contents, "segments": [self.folder.name]}
             manifest = {**record.forgotten.cleaned_all(manifest), "forgotten": self.old.get("forgotten", 0) + 1}
         finally:
             record.close()
+        (self.folder / STAGING).unlink()
         self._swap()
-        publish(self.path, self.folder, manifest)
+        publish(self.path, manifest, [self.folder])
+        unsettled.clear(self.path)
         return done
+
+    def _record(self) -> Record:
+        names = None if self.old["keep_names"] else self.key or b""
+        return Record(self.folder / STAGING, names, self.key, self.segments)
 
     def _find(self, record: Record, user: str) -> tuple[str, str] | None:
         """(what the corpus calls them, how they were asked for); None for who was forgotten already."""
-        query = "select name from authors where name = ?1 or identity = ?2"
+        query = "select name from every_authors where name = ?1 or identity = ?2"
         identity = user.casefold().encode(errors="replace")
         if not self.old["keep_names"]:
             identity = pseudonym.digest(self.key, user) if self.key else b""
@@ -106,14 +114,18 @@ class _Forgetting:
             return found[0], user
         if user in record.forgotten:
             return None
-        known = [name for (name,) in record.sql.execute("select name from authors")]
+        known = [name for (name,) in record.sql.execute("select name from every_authors")]
         record.close()
         shutil.rmtree(self.folder)
-        hint = "" if self.key else f" (a real name is known only with the key, and {key_file(self.path)} is not there)"
+        lost = not self.old["keep_names"] and self.key is None
+        hint = f" (a real name is known only with the key, and {key_file(self.path)} is not there)" if lost else ""
         raise UnknownName(f"person{hint}", user, known)
 
     def _remove(self, record: Record, name: str, asked: str) -> Farewell:
+        record.move(self.segments)
         sql = record.sql.execute
+        for table in ("places", "threads"):  # numbered anew: a place can have a name in it
+            sql(f"delete from {table}")
         [identity] = sql("select identity from authors where name = ?", (name,)).fetchone()
         sql("insert or ignore into forgotten_messages select id from messages where author = ?", (name,))
         words = "update messages set author = null, text = null, title = '' where author = ?"
@@ -123,19 +135,17 @@ class _Forgetting:
             record.forgotten.add(identity, asked if asked != name else None)
         if self.key is not None:
             record.forgotten.add(pseudonym.digest(self.key, name), name)
-        mentions = record.clean(name)
-        record.mend(Tally())
-        sql("vacuum")  # what was deleted leaves the file
-        return Farewell(messages, mentions)
+        return Farewell(messages, record.clean(name))
 
     def _rebuild(self, record: Record) -> dict[str, Any]:
-        """Vectors of all that is left in a new folder, and the arrays of a new generation."""
-        stamp, dim = self.old["embedder"]["stamp"], self.old["embedder"]["dim"]
-        model = _Late(self.old["embedder"]["name"], stamp, self.path)
-        with wiped(), closing(Corpus.open(self.path)) as corpus, closing(Index(self.path / _NEW, stamp)) as index:
-            known = Known(*(corpus.arrays[name] for name in Known.ARRAYS))
-            encode(record, index, model, [known], lambda n, of: self.progress("encode", n, of))
-            return write(self.folder, record, index, dim, lambda n, of: self.progress("write", n, of), known)
+        """A segment of all that is left, and its vectors in a new folder."""
+        model = _Late(**self.old["embedder"], path=self.path)
+        written = write(self.folder, record, {}, lambda n, of: self.progress("write", n, of))
+        known = [s.known for s in self.segments]
+        with wiped(), closing(Index(self.path / _NEW, model.stamp)) as index:
+            encode(record, written, model, known, index, lambda n, of: self.progress("encode", n, of))
+        unsettled.note(self.path, model.stamp, written.ids(record))
+        return written.contents
 
     def _swap(self) -> None:
         (self.path / FOLDER).rename(self.path / _OLD)
@@ -149,6 +159,7 @@ class _Late:
 
     name: str
     stamp: str
+    dim: int
     path: Path
 
     @cached_property

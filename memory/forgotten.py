@@ -16,23 +16,17 @@ _START = re.compile(r"(?<![^\W_])(?=\S)")
 _LONGEST = 16  # pieces of a run that are tried together: names have fewer
 _CACHED = 200_000
 
-SCHEMA = """
-create table if not exists forgotten(who blob primary key, length integer not null) without rowid;
-create table if not exists forgotten_messages(id text primary key) without rowid;
-"""
-
 
 class Forgotten:
     """Of one record. False while nobody was forgotten; `secret` makes the hashes and may be None until then."""
 
     def __init__(self, sql: sqlite3.Connection, secret: bytes | None) -> None:
-        sql.executescript(SCHEMA)
         self._sql, self._secret = sql, secret
         self._seen: dict[str, bool] = {}
         self._read()
 
     def _read(self) -> None:
-        found = self._sql.execute("select who, length from forgotten").fetchall()
+        found = self._sql.execute("select who, length from every_forgotten").fetchall()
         self._who = {who for who, _ in found}
         self._lengths = sorted({length for _, length in found if length}, reverse=True)
         self._seen.clear()
@@ -53,7 +47,9 @@ class Forgotten:
         """Whether it was written by one of them, under whatever name it comes now."""
         if not self._who:
             return False
-        return self._sql.execute("select 1 from forgotten_messages where id = ?", (message,)).fetchone() is not None
+        return (
+            self._sql.execute("select 1 from every_forgotten_messages where id = ?", (message,)).fetchone() is not None
+        )
 
     def add(self, who: bytes, name: str | None = None) -> None:
         """A digest; with the name where it is known: one of several words is then found inside texts as well."""

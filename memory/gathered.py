@@ -42,7 +42,7 @@ async def gathered(history: History, messages: Iterable[Message], *, widen: bool
     """`messages` at the moment of `history`, each once. Without `widen` they get no vectors."""
     ordered = sorted({m.id: m for m in messages}.values(), key=order)
     if widen:
-        vectors = await history.embed([m.words for m in ordered])
+        vectors = await history.embed([m.bare.words for m in ordered])
     else:
         vectors = np.empty((len(ordered), 0), np.float32)
     return Gathered(history.user, history.before, ordered, vectors, history.embed)

@@ -1,15 +1,15 @@
 """import_corpus: from dumps to a corpus folder that can be killed at any moment and run again.
 
-Nobody sees half an import: it writes a new generation of the folder and switches at the end. What is expensive, the
-vectors, is kept in Chroma as it is made, so a second run goes on where the first was stopped.
+Nobody sees half an import: it writes a new segment of the folder and switches at the end. What is expensive, the
+vectors, is kept in Chroma as it is made, so a second run goes on where the first was stopped. It costs what it touches,
+however much is there already: see docs/decisions/0012.
 
 Sources are streamed: reading takes 100 MB, however long they are, and for a dump the window it was packed with (up to
-2 GB). Chroma's index of the vectors is in memory while they are written: about 3 kB a message.
+2 GB). Chroma's index of the vectors is in memory while they are written: 3 to 5 kB a message.
 """
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -17,20 +17,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memory import carried, encoding, lock, pseudonym
+from memory import carried, lock, pseudonym, unsettled
 from memory.embed import Embedder, open_embedder
+from memory.encoding import encode
 from memory.errors import BadInput, Missing
 from memory.forget import key_file, settle
-from memory.generation import MANIFEST, Known, publish, read_manifest, sweep, write
+from memory.joining import FLOOR, joined, overlay
 from memory.reading import Row, Source, Tally
-from memory.record import FILE, Record
+from memory.record import STAGING, Record
+from memory.segment import Known, opened
 from memory.sources import Given, find, reader
+from memory.state import MANIFEST, new_folder, publish, read_manifest, sweep
+from memory.statements import one
 from memory.store import Index
 from memory.wiping import wiped
+from memory.writing import Written, write
 
 Progress = Callable[[str, int, int | None], None]
-WINDOW = 2048  # messages looked up in the cache at a time
-COMMIT = 256  # texts encoded between two commits to the cache: 4-6 s of work that a kill can cost
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,14 @@ def import_corpus(  # noqa: PLR0913
     allow_truncated: bool = False,
     strict: bool = False,
     progress: Progress | None = None,
+    floor: int = FLOOR,
 ) -> ImportReport:
     """Adds `sources` to the corpus `out`, which is made if need be. See the report's `ok`. A source is a file, a folder
     of files, a ConvoKit corpus, a data set saved to disk, or any iterable of dicts (a `datasets.Dataset` is one).
 
     Names become pseudonyms with a key that is kept beside the folder, in `out`.key, unless `keep_names`. `strict`:
-    anything repaired or dropped is a problem, and so is nothing at all.
+    anything repaired or dropped is a problem, and so is nothing at all. `floor`: segments of so many messages are
+    written again with what is added; larger ones only when much is.
 
     Raises:
         Missing: a source that is not there, or a model. BadInput: a format nobody reads. Busy: somebody else imports.
@@ -77,7 +82,7 @@ def import_corpus(  # noqa: PLR0913
     found = find(sources, allow_truncated)
     model = open_embedder(embedder)
     with lock.held(out, "personaconv import"):
-        return _Import(out, model, embedder, _calm(progress), strict).run(found, keep_names)
+        return _Import(out, model, embedder, _calm(progress), strict).run(found, keep_names, floor)
 
 
 class _Import:
@@ -86,9 +91,11 @@ class _Import:
         self.tally = Tally()
         self.seconds: dict[str, float] = {}
         self.encoded = 0
+        self.floor = FLOOR
         self._since = time.perf_counter()
 
-    def run(self, sources: list[Source], keep_names: bool) -> ImportReport:
+    def run(self, sources: list[Source], keep_names: bool, floor: int) -> ImportReport:
+        self.floor = floor
         old = read_manifest(self.out) if (self.out / MANIFEST).is_file() else {}
         if not sources and not old:
             raise BadInput("nothing to import: no source was named; name files or folders of dumps")
@@ -96,33 +103,27 @@ class _Import:
             how = "with the real names" if old["keep_names"] else "with pseudonyms"
             raise BadInput(f"{self.out} was imported {how}; import the same way, or into a new folder")
         settle(self.out)
-        sweep(self.out, old.get("generation"))
-        folder = self.out / f"generation-{int(old.get('generation', '-0').rpartition('-')[2]) + 1:06d}"
-        folder.mkdir()
-        if old:
-            shutil.copyfile(self.out / old["generation"] / FILE, folder / FILE)
+        names = old.get("segments", [])
+        sweep(self.out, names)
         forgotten = old.get("forgotten", 0)
         secret = self._key(bool(old)) if forgotten or not keep_names else None
-        with closing(Record(folder / FILE, None if keep_names else secret, secret)) as record:
+        segments, again, folder = opened(self.out, names), unsettled.ids(self.out), new_folder(self.out, names)
+        with closing(Record(folder / STAGING, None if keep_names else secret, secret, segments)) as record:
             stated = {(s["name"], s["sha256"]): s for s in [*old.get("sources", []), *self._read(sources, record)]}
             self._step("read")
-            record.mend(self.tally)
+            kept = record.mend(self.tally, again)
             record.rename()
+            changed = record.settle(again)
             self._step("repair")
-            kept = record.kept()
-            before = Known.open(self.out / old["generation"]) if self._same_model(old) else None
-            given: list[encoding.Given] = [carried.load({s.path.parent for s in sources}, self.model.name)]
-            given += [before] if before else []
-            with wiped(), closing(Index(self.out, self.model.name)) as index:
-                self.encoded = encoding.encode(
-                    record, index, self.model, given, lambda n, of: self.progress("encode", n, of)
-                )
-                self._step("encode")
-                contents = write(
-                    folder, record, index, self.model.dim, lambda n, of: self.progress("write", n, of), before
-                )
+            written = list[Path]()
+            if changed or not segments or not self._same_model(old):
+                given = carried.load({s.path.parent for s in sources}, self.model.name)
+                written, names, contents = self._write(folder, record, old, given, again)
+            else:
+                contents = {name: old[name] for name in ("data_hash", "counts")}
             report = self._report(contents["counts"], kept)
             manifest = {
+                "segments": names,
                 "embedder": {"name": self.embedder, "stamp": self.model.name, "dim": self.model.dim},
                 "keep_names": keep_names,
                 "sources": list(stated.values()),
@@ -131,12 +132,45 @@ class _Import:
                 "problems": report.problems,
             }
             manifest = record.forgotten.cleaned_all(manifest)
-        publish(self.out, folder, {**manifest, "forgotten": forgotten} if forgotten else manifest)
+        (folder / STAGING).unlink()
+        publish(self.out, {**manifest, "forgotten": forgotten} if forgotten else manifest, written)
+        unsettled.clear(self.out)
         self._step("write")
         return report
 
+    def _write(
+        self, folder: Path, record: Record, old: dict[str, Any], given: list[Known], again: list[str]
+    ) -> tuple[list[Path], list[str], dict[str, Any]]:
+        """(folders written, names of all segments, contents) of the new state."""
+        segments, same = record.attached, self._same_model(old)
+        gone = record.gone()
+        new = one(record.sql, "select count(*) from messages")
+        record.move(joined(segments, gone, new, self.floor) if same else segments)
+        written = write(folder, record, old, lambda n, of: self.progress("write", n, of))
+        written.fresh[:] |= not same
+        folders = overlay(self.out, record, gone, folder)
+        given = [*given, *(s.known for s in segments if same)]
+        self._step("write")
+        self.encoded = self._encode(record, written, given, again, same)
+        self._step("encode")
+        new_folders = [f for f in folders if f not in {s.folder for s in segments}]
+        return new_folders, [f.name for f in folders], written.contents
+
+    def _encode(self, record: Record, written: Written, given: list[Known], again: list[str], same: bool) -> int:
+        def told(done: int, total: int) -> None:
+            self.progress("encode", done, total)
+
+        resumed = unsettled.stamp(self.out) == self.model.name
+        away = written.away(record, again)
+        if not (written.fresh.any() or away):
+            return encode(record, written, self.model, given, None, told)
+        unsettled.note(self.out, self.model.name, [*written.ids(record), *away])
+        with wiped(), closing(Index(self.out, self.model.name, new=not same and not resumed)) as index:
+            index.remove(away)
+            return encode(record, written, self.model, given, index, told, resumed=resumed)
+
     def _same_model(self, old: dict[str, Any]) -> bool:
-        """Whether the last import's vectors are this model's too."""
+        """Whether the corpus' vectors are this model's too."""
         return bool(old) and old["embedder"]["stamp"] == self.model.name
 
     def _key(self, needed: bool) -> bytes:

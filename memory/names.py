@@ -17,7 +17,8 @@ class Names:
         self._sql, self.key = sql, key
         self._known: dict[str, str | None] = {}
 
-    def _identity(self, name: str) -> bytes:
+    def identity(self, name: str) -> bytes:
+        """What `name` is here: the same for Bob and bob."""
         return name.casefold().encode(errors="replace") if self.key is None else pseudonym.digest(self.key, name)
 
     def known(self, name: str) -> str | None:
@@ -26,7 +27,7 @@ class Names:
         if folded not in self._known:
             if len(self._known) > _CACHED:
                 self._known.clear()
-            found = one(self._sql, "select name from authors where identity = ?", self._identity(name))
+            found = one(self._sql, "select name from every_authors where identity = ?", self.identity(name))
             self._known[folded] = found
         return self._known[folded]
 
@@ -34,9 +35,9 @@ class Names:
         """What `name` is called here, from now on if not yet."""
         found = self.known(name)
         if found is None:
-            identity = self._identity(name)
+            identity = self.identity(name)
             found, length = name if self.key is None else pseudonym.pseudonym(identity), 8
-            while self.key is not None and one(self._sql, "select 1 from authors where name = ?", found):
+            while self.key is not None and one(self._sql, "select 1 from every_authors where name = ?", found):
                 length += 1
                 found = pseudonym.pseudonym(identity, length)
             insert = "insert into authors(name, identity, bot) values (?, ?, ?)"
@@ -47,5 +48,5 @@ class Names:
     def place(self, place: str) -> str:
         """A profile page, u_NAME, is called by a pseudonym like its owner."""
         if self.key is not None and place[:2] in ("u_", "U_"):
-            place = "u_" + (self.known(place[2:]) or pseudonym.pseudonym(self._identity(place[2:])))
+            place = "u_" + (self.known(place[2:]) or pseudonym.pseudonym(self.identity(place[2:])))
         return place

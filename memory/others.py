@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from memory.corpus import Array, Corpus, Messages
+from memory.corpus import Corpus, Messages
 from memory.gathered import part
 from memory.message import Message
 from memory.recall import History
+from memory.segment import Array
 from memory.store import MemoryStore
 
 _STEP = 65_536  # positions looked at in one go, newest first: the newest few of a community are mostly in the first
@@ -33,21 +34,21 @@ class CorpusOthers:
     @cached_property
     def place(self) -> str:
         one = self._corpus.sql.execute
-        row = one("select place from messages where thread = ? limit 1", (self.outside,)).fetchone()
+        row = one("select place from messages where thread = ? order by time, id limit 1", (self.outside,)).fetchone()
         if row is not None:
             return str(row[0])
         places = Counter(m.place for m in self.history.messages)
         return min(places, key=lambda place: (-places[place], place), default="")
 
     def newest(self, k: int) -> list[Message]:
-        arrays, found = self._corpus.arrays, np.empty(0, np.int64)
+        arrays, found = self._corpus.all, np.empty(0, np.int64)
         stop = self._stop
         while stop > 0 and len(found) < k:
             step = slice(max(0, stop - _STEP), stop)
-            keep = np.flatnonzero(self._theirs(step) & (arrays["all_thread"][step] != self._code("thread")))
+            keep = np.flatnonzero(self._theirs(step) & (arrays["thread"][step] != self._thread))
             found = np.concatenate([found, step.start + keep[::-1]])
             stop = step.start
-        return list(Messages(self._corpus, arrays["all_row"][found[: max(k, 0)]]))
+        return list(Messages(self._corpus, arrays["row"][found[: max(k, 0)]]))
 
     def drawn(self, k: int, seed: int) -> list[Message]:
         return self._corpus.others(
@@ -66,18 +67,18 @@ class CorpusOthers:
     def like(self, k: int) -> list[str]:
         """The k people whose share of the community is nearest in size to the person's; nearest first, then by name."""
         earlier = slice(0, self._stop)
-        arrays = self._corpus.arrays
-        here = (arrays["all_place"][earlier] == self._code("place")) & arrays["all_speaks"][earlier]
-        counts = np.bincount(arrays["all_author"][earlier][here], minlength=self._code("author") + 1)
-        mine = counts[self._code("author")]
-        counts[self._code("author")] = 0
+        arrays = self._corpus.all
+        here = (arrays["place"][earlier] == self._place) & arrays["speaks"][earlier]
+        counts = np.bincount(arrays["author"][earlier][here], minlength=self._author + 1)
+        mine = counts[self._author]
+        counts[self._author] = 0
         codes = np.flatnonzero(counts)
         if not len(codes) or k < 1:
             return []
         apart = np.abs(np.log1p(counts[codes]) - np.log1p(mine)).round(9)
         last = np.partition(apart, min(k, len(apart)) - 1)[min(k, len(apart)) - 1]
         nearest = dict(zip(codes[apart <= last].tolist(), apart[apart <= last].tolist(), strict=True))
-        query = "select author, name from authors where author in (select value from json_each(?))"
+        query = "select code, name from authors where code in (select value from json_each(?))"
         names = self._corpus.sql.execute(query, (str(list(nearest)),)).fetchall()
         return [name for _, name in sorted((nearest[code], name) for code, name in names)][:k]
 
@@ -95,23 +96,22 @@ class CorpusOthers:
 
     @cached_property
     def _stop(self) -> int:
-        return int(np.searchsorted(self._corpus.arrays["all_time"], self.history.before))
+        return int(np.searchsorted(self._corpus.all["time"], self.history.before))
 
     def _theirs(self, at: slice) -> Array:
-        arrays = self._corpus.arrays
-        keep = arrays["all_speaks"][at] & (arrays["all_place"][at] == self._code("place"))
-        theirs: Array = keep & (arrays["all_author"][at] != self._code("author"))
+        arrays = self._corpus.all
+        keep = arrays["speaks"][at] & (arrays["place"][at] == self._place)
+        theirs: Array = keep & (arrays["author"][at] != self._author)
         return theirs
 
-    def _code(self, what: str) -> int:
-        return self._codes[what]
+    @cached_property
+    def _place(self) -> int:
+        return self._corpus.code("places", self.place)
 
     @cached_property
-    def _codes(self) -> dict[str, int]:
-        asked = {
-            "place": ("select place from places where name = ?", self.place),
-            "author": ("select author from authors where name = ?", self.history.user),
-            "thread": ("select thread from threads where id = ?", self.outside),
-        }
-        rows = {what: self._corpus.sql.execute(query, (name,)).fetchone() for what, (query, name) in asked.items()}
-        return {what: -1 if row is None else int(row[0]) for what, row in rows.items()}
+    def _author(self) -> int:
+        return self._corpus.code("authors", self.history.user)
+
+    @cached_property
+    def _thread(self) -> int:
+        return self._corpus.code("threads", self.outside)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -80,11 +81,17 @@ def fitting(found: Iterable[Recalled], max_tokens: int) -> list[Recalled]:
         return list(found)
     kept, left = [], max_tokens
     for item in found:
-        cost = count(item.message.bare.words)
+        cost = _cost(item.message.bare.words)
         if cost <= left:
             kept.append(item)
             left -= cost
     return kept
+
+
+@lru_cache(maxsize=20_000)
+def _cost(words: str) -> int:
+    """Tokens; the next turn of a person asks for most of the same texts again."""
+    return count(words)
 
 
 def top(history: History, scores: Array, k: int) -> list[tuple[int, Message]]:

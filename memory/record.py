@@ -1,93 +1,125 @@
-"""messages.sqlite: the record of what was read, one row a message. Knows no vectors.
+"""An import in the making: a file of what was read and of all in the corpus that it bears on. Knows no vectors.
 
-Each import writes the file of a new generation (a copy of the last one plus what is new), so it is written without a
-journal, thrown away when it was not finished, and never changed once readers have it.
+It is written without a journal and thrown away in the end; what becomes of it is a segment.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from memory import pseudonym
 from memory.adding import Adding
 from memory.forgotten import MARK, Forgotten
-from memory.message import Message
 from memory.names import Names
 from memory.reading import Row, Tally
+from memory.segment import COLUMNS, NUMBERED, PARTS, Segment, attach, create, live
 from memory.statements import change, each, one
 from memory.threads import Threads
 
-FILE = "messages.sqlite"
-FIELDS = "id, thread, parent, author, time, text, score, place, kind, title"
-WORDS = "(title != '' or coalesce(text, '') != '')"
+STAGING = "import.sqlite"
+READ, LOADED, MOVED = 0, 1, 2  # why a message is here: from a source, for its thread, because its segment is rewritten
+_BATCH = 2000
 
 _SCHEMA = """
 create table messages(
     row integer primary key, id text not null unique, thread text, parent text, author text, time integer not null,
     text text, score integer, place text not null, kind text not null, title text not null,
-    said_thread text, said_parent text, said_time integer not null,  -- as the source says; the tree may differ
-    retrieved integer, import integer not null, placeholder integer not null default 0);
-create table authors(
-    author integer primary key, name text not null unique, identity blob not null unique,
-    bot integer not null, start integer not null default 0, stop integer not null default 0);
-create table places(place integer primary key, name text not null unique);
-create table threads(thread integer primary key, id text not null unique, size integer not null);
+    said_thread text, said_parent text, said_time integer not null, retrieved integer,
+    placeholder integer not null default 0, why integer not null default 0);
+create table old(  -- what the corpus has of the threads that are touched
+    segment integer, row integer, id text, thread text, parent text, author text, time integer, text text,
+    score integer, place text, kind text, title text, said_thread text, said_parent text, said_time integer,
+    retrieved integer, placeholder integer, spoken integer, primary key (segment, row));
+create table touched(thread text primary key, loaded integer not null default 0) without rowid;
+create table unknown(  -- names in texts that are nobody's yet
+    id text, who integer, primary key (id, who)) without rowid;
 """
-
-
-def decode(row: tuple[Any, ...]) -> Message:
-    """A row of FIELDS as a Message."""
-    return Message(*row)
-
-
-def reading(file: Path) -> sqlite3.Connection:
-    """A finished file, opened read-only from any thread; nothing is written beside it."""
-    return sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
 
 
 class Record:
     """The file while it is being written, by one importer."""
 
-    def __init__(self, file: Path, key: bytes | None, secret: bytes | None = None) -> None:
-        """`key`: names become pseudonyms made with it; None keeps them. `secret`: hashes who was forgotten."""
-        new = not file.exists()
-        self.sql = sqlite3.connect(file, isolation_level=None)
-        for pragma in ("journal_mode = off", "synchronous = off", "secure_delete = on", "cache_size = -65536"):
+    def __init__(
+        self, file: Path, key: bytes | None, secret: bytes | None = None, segments: Sequence[Segment] = ()
+    ) -> None:
+        """`key`: names become pseudonyms made with it; None keeps them. `secret`: hashes who was forgotten.
+        `segments`: the corpus so far."""
+        self.sql = sqlite3.connect(file, isolation_level=None, uri=True)
+        for pragma in ("journal_mode = off", "synchronous = off", "cache_size = -65536"):
             self.sql.execute(f"pragma {pragma}")
-        if new:
-            self.sql.executescript(_SCHEMA)
-        self.sql.execute("drop index if exists by_thread")  # sorted once at the end instead of kept sorted row by row
+        create(self.sql, "main", parts=True)
+        self.sql.executescript(_SCHEMA)
+        attach(self.sql, segments)
+        self.attached, self.kept = list(segments), list(segments)
+        self.last: dict[str, int] = {}  # the codes given so far
+        for table in NUMBERED:
+            codes = (one(self.sql, f"select max(code) from {s.schema}.{table}") or 0 for s in segments)
+            self.last[table] = max(codes, default=0)
+            self.sql.execute("insert into sqlite_sequence(name, seq) values (?, ?)", (table, self.last[table]))
+        self._views()
         self.key = key
         self.forgotten = Forgotten(self.sql, secret)
-        self._import: int = one(self.sql, "select coalesce(max(import), 0) + 1 from messages")
         self.names = Names(self.sql, key)
-        self._adding = Adding(self.sql, self.names, self.forgotten, self._import)
+        self._adding = Adding(self.sql, self.names, self.forgotten)
 
     def close(self) -> None:
         self.sql.close()
+
+    def _views(self) -> None:
+        """earlier: messages of the corpus that count; every_...: what is here and there."""
+        self.sql.execute("drop view if exists temp.earlier")
+        self.sql.execute(f"create temp view earlier as {live(self.kept)}")
+        for part in PARTS:
+            arms = [f"select * from {schema}.{part}" for schema in ("main", *(s.schema for s in self.kept))]
+            self.sql.execute(f"drop view if exists temp.every_{part}")
+            self.sql.execute(f"create temp view every_{part} as {' union all '.join(arms)}")
 
     def add(self, rows: Iterable[Row], source: str, tally: Tally) -> None:
         """Upserts by id: of two rows the one retrieved later stays, the one read later where that is not known."""
         self._adding.add(rows, source, tally)
 
-    def mend(self, tally: Tally) -> None:
-        """Makes every thread a valid tree, from what the sources said; run again, it finds the same."""
-        Threads(self.sql, self._import).mend(tally)
-
-    def kept(self) -> int:
-        """Messages that are as this import brought them."""
-        query = "select count(*) from messages where import = ? and not placeholder"
-        found: int = one(self.sql, query, self._import)
+    def mend(self, tally: Tally, again: Iterable[str] = ()) -> int:
+        """Makes every thread that is touched a valid tree, from what the sources said; run again, it finds the same.
+        `again`: ids of messages whose threads are looked at as well. How many messages are as the sources had them."""
+        touch = "insert or ignore into touched(thread) select thread from"
+        self.sql.execute(f"{touch} earlier where id in (select value from json_each(?))", (json.dumps(list(again)),))
+        new = json.dumps([_who(identity) for (identity,) in self.sql.execute("select identity from main.authors")])
+        for s in self.kept:  # texts that name somebody who was not known then
+            named = f"select row from {s.schema}.mentions where who in (select value from json_each(?))"
+            self.sql.execute(f"{touch} earlier where segment = {s.number} and row in ({named})", (new,))
+        Threads(self.sql).mend(tally)
+        found: int = one(self.sql, f"select count(*) from messages where why = {READ} and not placeholder")
         return found
 
     def rename(self) -> None:
-        """Replaces people's names inside texts, once all authors are known. The names' bytes are overwritten."""
-        if self.key is not None:
-            self._replace(lambda text: pseudonym.mentions(text, self.names.known))
+        """Replaces people's names inside texts, once all authors are known; names of nobody are noted, as hashes."""
+        if self.key is None:
+            return
+        texts = each(self.sql, "select row, id, title, text from messages")
+        while part := list(islice(texts, _BATCH)):
+            changes, unknown = list[tuple[str, str | None, int]](), set[tuple[str, int]]()
+            for row, id, title, text in part:
+                strange: set[str] = set()
+                new = (self._renamed(title, strange), text and self._renamed(text, strange))
+                if new != (title, text):
+                    changes.append((*new, row))
+                unknown |= {(id, _who(self.names.identity(name))) for name in strange}
+            change(self.sql, "update messages set title = ?, text = ? where row = ?", changes)
+            change(self.sql, "insert or ignore into unknown values (?, ?)", unknown)
+
+    def _renamed(self, text: str, strange: set[str]) -> str:
+        def known(name: str) -> str | None:
+            found = self.names.known(name)
+            if found is None:
+                strange.add(name)
+            return found
+
+        return pseudonym.mentions(text, known)
 
     def clean(self, name: str) -> int:
         """Replaces the names of who was forgotten, and `name`, in texts and places; in how many messages."""
@@ -108,3 +140,56 @@ class Record:
             if ((new_title := renamed(title)), (new_text := text and renamed(text))) != (title, text)
         )
         return change(self.sql, "update messages set title = ?, text = ? where row = ?", changes)
+
+    # -- what becomes a segment
+
+    def settle(self, again: Iterable[str] = ()) -> int:
+        """Leaves alone what came out as the corpus has it, but for `again`; how many messages are to be written or to
+        be taken away. What stays in `old` counts no more from now on."""
+        now, then = (", ".join(f"{t}.{name}" for name in COLUMNS.split(", ")) for t in ("m", "o"))
+        self.sql.execute(
+            f"""create temp table same as select o.id from old o join messages m on m.id = o.id
+                where ({now}) is ({then}) and m.id not in (select value from json_each(?))""",
+            (json.dumps(list(again)),),
+        )
+        for table in ("messages", "old"):
+            self.sql.execute(f"delete from {table} where id in (select id from same)")
+        self.sql.execute("drop table same")
+        found: int = one(self.sql, "select (select count(*) from messages) + (select count(*) from old)")
+        return found
+
+    def gone(self) -> dict[int, list[int]]:
+        """Number of a segment -> its rows, ascending, that count no more."""
+        found: dict[int, list[int]] = {}
+        for number, row in self.sql.execute("select segment, row from old order by segment, row"):
+            found.setdefault(number, []).append(row)
+        return found
+
+    def unsaid(self) -> dict[int, list[int]]:
+        """Those of `gone` with words that are no longer what their message says, or that nobody says any more."""
+        found: dict[int, list[int]] = {}
+        query = """select segment, old.row from old left join messages m on m.id = old.id
+            where (old.text is not null or old.title != '') and (old.text, old.title) is not (m.text, m.title)"""
+        for number, row in self.sql.execute(query):
+            found.setdefault(number, []).append(row)
+        return found
+
+    def move(self, segments: Sequence[Segment]) -> None:
+        """All of these that still counts comes here, to be written again."""
+        self.kept = [s for s in self.kept if s not in segments]
+        self._views()
+        for s in segments:
+            out = f"select row from old where segment = {s.number}"
+            still = f"select * from ({live([s])}) where row not in ({out})"
+            self.sql.execute(f"insert into messages({COLUMNS}, why) select {COLUMNS}, {MOVED} from ({still})")
+            self.sql.execute(
+                f"""insert or ignore into unknown select m.id, who from {s.schema}.mentions
+                    join (select id, row from ({still})) m using (row)"""
+            )
+            for part in PARTS:
+                self.sql.execute(f"insert into main.{part} select * from {s.schema}.{part}")
+
+
+def _who(identity: bytes) -> int:
+    """A person in the list of who is named in texts: 8 bytes of the keyed hash; a chance likeness does no harm."""
+    return int.from_bytes(identity[:8], "big", signed=True)

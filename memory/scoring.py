@@ -45,8 +45,11 @@ def bm25(history: History, query: str, k1: float = 1.5, b: float = 0.75) -> Arra
     said = [_counts(m.words) for m in history.messages]
     if not said or not asked:
         return np.full(len(said), -np.inf)
-    counts = np.array([[one[word] for word in asked] for one in said], float)  # (messages, words)
-    length = np.array([one.total() for one in said])
+    column, counts = {word: n for n, word in enumerate(asked)}, np.zeros((len(said), len(asked)))
+    for row, (one, _) in zip(counts, said, strict=True):
+        for word in column.keys() & one.keys():
+            row[column[word]] = one[word]
+    length = np.array([length for _, length in said])
     having = (counts > 0).sum(axis=0)
     idf = np.log1p((len(said) - having + 0.5) / (having + 0.5))
     norm = k1 * (1 - b + b * length / max(length.mean(), 1))
@@ -57,16 +60,17 @@ def bm25(history: History, query: str, k1: float = 1.5, b: float = 0.75) -> Arra
 
 
 @lru_cache(maxsize=20_000)
-def _counts(words: str) -> Counter[str]:
-    """How often each word is said; lines that quote somebody are not the writer's own."""
-    return Counter(_WORD.findall(unquoted(words).lower()))
+def _counts(words: str) -> tuple[Counter[str], int]:
+    """How often each word is said, and how many words that are; lines that quote somebody are not the writer's own."""
+    found = _WORD.findall(unquoted(words).lower())
+    return Counter(found), len(found)
 
 
 def overlap(truth: str, text: str) -> float:
     """Unigram F1 of two texts: 1 for the same words, 0 for none in common."""
-    one, other = _counts(truth), _counts(text)
+    (one, length), (other, length_) = _counts(truth), _counts(text)
     both = (one & other).total()
-    return 2 * both / (one.total() + other.total()) if both else 0.0
+    return 2 * both / (length + length_) if both else 0.0
 
 
 def ages(history: History) -> Array:

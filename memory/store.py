@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from memory.corpus import Array, Corpus, Messages
+from memory.corpus import Corpus, Messages
 from memory.embed import NAMES, Embedder, open_embedder
 from memory.errors import Missing, UnknownName
-from memory.generation import Known, text_hash
 from memory.message import Message
 from memory.recall import Vectors
+from memory.segment import Array, text_hash
 
 FOLDER = "chroma"
 _REMEMBERED = 4096  # newly encoded texts whose vectors are kept (6 MB)
@@ -36,7 +36,7 @@ class Past:
     before: int
     messages: Sequence[Message]
     times: Array  # int64 (n,), ascending: UTC seconds of each message, without decoding it
-    _narrow: Array  # float16 (n, d), on disk
+    _narrow: Callable[[], Array]  # float16 (n, d), read from disk
     _embed: Callable[[list[str]], Awaitable[Vectors]]
     _native: Callable[[Vectors, str, int, int], list[tuple[str, float]]]
 
@@ -45,14 +45,14 @@ class Past:
 
     @cached_property
     def vectors(self) -> Vectors:
-        return widened(self._narrow)
+        return widened(self._narrow())
 
     async def embed(self, texts: list[str]) -> Vectors:
         return await self._embed(texts)
 
     def part(self, messages: Sequence[Message], at: list[int]) -> Past:
         """Only these `messages`, which stand at the ascending positions `at`."""
-        return replace(self, messages=messages, times=self.times[at], _narrow=self._narrow[at])
+        return replace(self, messages=messages, times=self.times[at], _narrow=lambda: self._narrow()[at])
 
     def native(self, query: Vectors, k: int) -> list[tuple[str, float]]:
         """The k nearest by Chroma's own filtered query: (id, cosine), nearest first."""
@@ -114,13 +114,9 @@ class MemoryStore:
         Raises:
             UnknownName: nobody of that name, or a bot.
         """
-        span, arrays = self.corpus.span(user), self.corpus.arrays
-        stop = span.start + int(np.searchsorted(arrays["spoken_time"][span], before))
-        mine = slice(span.start, stop)
-        messages = Messages(self.corpus, arrays["spoken_row"][mine])
-        return Past(
-            user, before, messages, arrays["spoken_time"][mine], arrays["vectors"][mine], self.embed, self._nearest
-        )
+        times, rows, narrow = self.corpus.past(user, before)
+        messages = Messages(self.corpus, rows)
+        return Past(user, before, messages, times, narrow, self.embed, self._nearest)
 
     async def embed(self, texts: list[str]) -> Vectors:
         """float32 (len(texts), d), unit rows: looked up where the text is in the corpus, else encoded in a thread."""
@@ -136,8 +132,8 @@ class MemoryStore:
         return np.array([found[h] for h in hashes], np.float32).reshape(-1, self.dim)
 
     def _look_up(self, key: bytes) -> Vectors | None:
-        found = Known(*(self.corpus.arrays[name] for name in Known.ARRAYS)).get(key)
-        return self._remembered.get(key) if found is None else found
+        found = (vector for s in self.corpus.segments if (vector := s.known.get(key)) is not None)
+        return next(found, self._remembered.get(key))
 
     def _encode(self, texts: list[str]) -> Vectors:
         with self._opening:
@@ -160,15 +156,19 @@ class MemoryStore:
 class Index:
     """The Chroma collection of one embedder: cosine, our own vectors, keyed by message id, no texts."""
 
-    def __init__(self, corpus: Path, stamp: str) -> None:
+    def __init__(self, corpus: Path, stamp: str, *, new: bool = False) -> None:
+        """`new`: what another import has left under this stamp is thrown away."""
         import chromadb
         from chromadb.config import Settings
 
         self._client = chromadb.PersistentClient(
             path=str(corpus / FOLDER), settings=Settings(anonymized_telemetry=False)
         )
+        name = f"vectors-{hashlib.sha256(stamp.encode()).hexdigest()[:16]}"
+        if new and name in {held.name for held in self._client.list_collections()}:
+            self._client.delete_collection(name)
         self._vectors = self._client.get_or_create_collection(
-            f"vectors-{hashlib.sha256(stamp.encode()).hexdigest()[:16]}",
+            name,
             configuration={"hnsw": {"space": "cosine"}},
             metadata={"embedder": stamp},
             embedding_function=None,  # the default one downloads a model at the first call
@@ -195,8 +195,8 @@ class Index:
             self._vectors.upsert(ids=ids[part], embeddings=vectors[part], metadatas=list(facts[part]))
 
     def remove(self, ids: list[str]) -> None:
-        if ids:
-            self._vectors.delete(ids=ids)
+        for at in range(0, len(ids), self.batch):
+            self._vectors.delete(ids=ids[at : at + self.batch])
 
     def nearest(self, query: Vectors, author: str, before: int, k: int) -> list[tuple[str, float]]:
         """Chroma's filtered query: at most k of (id, cosine), nearest first."""

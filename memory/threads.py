@@ -1,4 +1,4 @@
-"""Every thread of a record made a valid tree, from what the sources said of it; run again, it finds the same."""
+"""Every thread that an import touches, whole and made a valid tree, from what the sources said of it."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ from collections.abc import Iterator
 
 from memory import tree
 from memory.reading import Tally
+from memory.segment import COLUMNS
 from memory.statements import change, each, one
 
 _BATCH = 2000
+_LOADED = 1  # see record.py
 
 
 class Threads:
-    """Of one record; `number`: the import that mends them."""
+    """Of one record."""
 
-    def __init__(self, sql: sqlite3.Connection, number: int) -> None:
-        self._sql, self._import = sql, number
+    def __init__(self, sql: sqlite3.Connection) -> None:
+        self._sql = sql
 
     def mend(self, tally: Tally) -> None:
-        """Makes them trees. What has to be repaired is noted, by its id."""
-        self._sql.execute("delete from messages where placeholder")
-        self._sql.execute("update messages set thread = said_thread where thread is not said_thread")
-        self._find_threads(tally)
+        """Loads what the corpus has of them and makes them trees. What has to be repaired is noted, by its id."""
+        lost = self._gather()
+        for id in (id for id, thread in lost.items() if thread is None):
+            tally.note("dropped", "no link_id, and its parent is not in the data", id)
+        change(self._sql, "update messages set thread = ? where id = ?", ((at, id) for id, at in lost.items()))
+        self._sql.execute("delete from messages where thread is null or placeholder")
         self._add_roots(tally)
-        known = "select 1 from messages where id = ?"
+        known = "select 1 from messages where id = ?1 union all select 1 from earlier where id = ?1"
         changes: list[tuple[str | None, int, str]] = []
-        for thread, nodes in self._threads():
+        for thread, nodes in self._odd():
             ids = {n.id for n in nodes}
             absent = {n.parent for n in nodes if n.parent is not None and n.parent not in ids}
             elsewhere = frozenset(id for id in absent if one(self._sql, known, id))
@@ -38,23 +42,46 @@ class Threads:
                 self._store(changes)
                 changes = []
         self._store(changes)
-        self._sql.execute("delete from threads")
-        self._sql.execute("""insert into threads(id, size)
-            select thread, count(*) from messages group by thread order by min(time), thread""")
-        self._sql.execute("delete from places")
-        self._sql.execute("insert into places(name) select distinct place from messages order by place")
-        self._sql.execute("create index by_thread on messages(thread, time, id)")
 
     def _store(self, changes: list[tuple[str | None, int, str]]) -> None:
         set_ = "update messages set parent = ?1, time = ?2 where id = ?3 and (parent is not ?1 or time != ?2)"
         change(self._sql, set_, changes)
 
-    def _find_threads(self, tally: Tally) -> None:
-        """Comments without link_id (or with a comment's) belong where their parent does; without one, nowhere."""
-        wrong = "update messages set thread = null where thread in (select id from messages where kind != 'post')"
-        self._sql.execute(wrong)
+    def _gather(self) -> dict[str, str | None]:
+        """Loads threads until nothing outside bears on what is here; for comments whose source names no thread, or a
+        comment as one, the thread where their parent is: None where there is none."""
+        touch = "insert or ignore into touched(thread) select"
+        self._sql.execute(f"{touch} thread from earlier where id in (select id from messages)")
+        self._sql.execute(f"{touch} said_thread from messages where said_thread is not null")
+        self._sql.execute(
+            f"""{touch} thread from earlier where thread is not said_thread
+                and said_thread in (select id from messages where kind = 'post')"""
+        )
+        new = "select thread from touched where not loaded"
+        while True:
+            self._sql.execute(f"insert into old select * from earlier where thread in ({new})")
+            self._sql.execute(
+                f"""insert or ignore into messages({COLUMNS}, why)
+                    select {COLUMNS}, {_LOADED} from old where thread in ({new})"""
+            )
+            self._sql.execute("update touched set loaded = 1 where not loaded")
+            lost = self._lost()
+            found = {(thread,) for thread in lost.values() if thread is not None}
+            if not change(self._sql, "insert or ignore into touched(thread) values (?)", found):
+                return lost
+
+    def _lost(self) -> dict[str, str | None]:
+        """Sets every thread, parent and time as the source says; id -> thread of those it says nothing of."""
+        said = "case kind when 'post' then id else said_thread end"
+        self._sql.execute(
+            f"""update messages set thread = {said}, parent = said_parent, time = said_time
+                where (thread, parent, time) is not ({said}, said_parent, said_time)"""
+        )
+        comments = "select id from messages where kind != 'post'"
+        there = """select id from earlier where kind != 'post' and id in (select thread from messages)
+                    and id not in (select id from messages)"""
+        self._sql.execute(f"update messages set thread = null where thread in ({comments}) or thread in ({there})")
         lost: dict[str, str] = dict(self._sql.execute("select id, said_parent from messages where thread is null"))
-        found: list[tuple[str, str]] = []
         thread_of: dict[str, str | None] = {}
         for id in lost:
             walk: list[str] = []
@@ -63,35 +90,34 @@ class Threads:
                 thread_of[here] = None  # until known; also ends a circle
                 walk.append(here)
                 here = lost[here]
-            thread = (
-                thread_of[here]
-                if here in thread_of
-                else one(self._sql, "select thread from messages where id = ?", here)
-            )
+            thread = thread_of[here] if here in thread_of else self._thread(here)
             thread_of.update(dict.fromkeys(walk, thread))
-        for id, at in thread_of.items():
-            if at is None:
-                tally.note("dropped", "no link_id, and its parent is not in the data", id)
-            else:
-                found.append((at, id))
-        change(self._sql, "update messages set thread = ? where id = ?", found)
-        self._sql.execute("delete from messages where thread is null")
+        return thread_of
+
+    def _thread(self, id: str | None) -> str | None:
+        query = "select thread from messages where id = ?1 union all select thread from earlier where id = ?1"
+        found: str | None = one(self._sql, query, id)
+        return found
 
     def _add_roots(self, tally: Tally) -> None:
         """A post without author or words for each thread whose own is not there, a second before its oldest comment."""
-        query = """select thread, min(said_time) - 1, place from messages where thread not in
+        query = """select thread, min(said_time) - 1, min(place) from messages where thread not in
                    (select id from messages where kind = 'post') group by thread"""
         missing = self._sql.execute(query).fetchall()
         for thread, _, _ in missing:
             tally.note("repaired", "submission not in the data: an empty post stands for it", thread)
-        insert = """insert into messages
-            (id, thread, said_thread, time, said_time, place, kind, title, import, placeholder)
-            values (?1, ?1, ?1, ?2, ?2, ?3, 'post', '', ?4, 1)"""
-        change(self._sql, insert, [(*row, self._import) for row in missing])
+        insert = f"""insert into messages
+            (id, thread, said_thread, time, said_time, place, kind, title, why, placeholder)
+            values (?1, ?1, ?1, ?2, ?2, ?3, 'post', '', {_LOADED}, 1)"""
+        change(self._sql, insert, missing)
 
-    def _threads(self) -> Iterator[tuple[str, list[tree.Node]]]:
+    def _odd(self) -> Iterator[tuple[str, list[tree.Node]]]:
+        """The threads that are not plainly trees: where all reply to something earlier in them, nothing is wrong."""
+        odd = """select thread from messages m where case when id = thread then parent is not null else not exists
+            (select 1 from messages p where p.id = m.parent and p.thread = m.thread and p.time < m.time) end"""
+        query = f"""select thread, id, said_parent, said_time from messages where thread in ({odd})
+            order by thread, id"""
         here, nodes = None, list[tree.Node]()
-        query = "select thread, id, said_parent, said_time from messages order by +thread, id"
         for thread, id, parent, time in each(self._sql, query):
             if thread != here:
                 if here is not None:

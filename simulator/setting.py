@@ -120,7 +120,7 @@ class Setting:
 
     async def _free(self, id: str, repeat: int, asking: Asking) -> Floor | None:
         opening = self.spec.openings[int(id.removeprefix(FREE)) - 1]
-        time = opening.time or int(self.corpus.arrays["all_time"][-1]) + 1
+        time = opening.time or int(self.corpus.all["time"][-1]) + 1
         author = opening.author or self._author(id, opening, time, repeat)
         cast = self.roles.of(author, 0, ())
         async with self.gate:

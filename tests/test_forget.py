@@ -12,8 +12,8 @@ from evaluation.cli import main
 from memory.corpus import Corpus
 from memory.errors import Missing, UnknownName
 from memory.forget import forget, settle
-from memory.generation import text_hash
 from memory.importing import ImportReport
+from memory.segment import text_hash
 from memory.store import MemoryStore
 
 NAME = "Rosalind_F"
@@ -153,7 +153,7 @@ def test_who_is_unknown_changes_nothing_and_who_was_forgotten_is_not_asked_for_t
     before = held(tmp_path / "corpus")
     with pytest.raises(UnknownName, match="unknown person 'nobody'"):
         forget(tmp_path / "corpus", "nobody")
-    assert held(tmp_path / "corpus") == before
+    assert held(tmp_path / "corpus") == before and not (tmp_path / "corpus.key").exists()
     with pytest.raises(Missing, match="no imported corpus"):
         forget(tmp_path / "other", NAME)
     assert not (tmp_path / "other").exists()

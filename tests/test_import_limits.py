@@ -35,7 +35,7 @@ import_corpus([Path({str(source)!r})], Path({str(tmp_path / "c")!r}), embedder="
     assert report.ok and report.encoded < 2001
     again(tmp_path / "other")
     assert Corpus.open(tmp_path / "c").data_hash == Corpus.open(tmp_path / "other").data_hash
-    assert len(list((tmp_path / "c").glob("generation-*"))) == 1
+    assert len(list((tmp_path / "c").glob("segment-*"))) == 1
 
 
 def test_a_thread_of_three_thousand_nested_replies_and_one_of_five_thousand_messages_come_in(tmp_path: Path) -> None:

@@ -30,10 +30,10 @@ def test_the_sample_is_whole(tmp_path: Path) -> None:
     assert report.ok
     assert report.rows() == [("read", "rows", 5189, ""), ("kept", "messages", 5189, "")]
     assert report.counts == {
-        "messages": 5189, "with words": 5189, "people": 540, "authors": 540, "bots": 0, "threads": 642, "places": 3,
+        "messages": 5189, "with words": 5188, "people": 540, "authors": 540, "bots": 0, "threads": 642, "places": 3,
     }  # fmt: skip
     assert {what for what, _, _ in seen} == {"rows", "read", "encode", "write"}
-    assert ("rows", 5189, 5189) in seen and ("encode", 5189, 5189) in seen and len(seen) < 100
+    assert ("rows", 5189, 5189) in seen and ("encode", 5188, 5188) in seen and len(seen) < 100
     corpus = Corpus.open(tmp_path / "c")
     threads = [corpus.thread(id) for id in corpus.thread_ids()]
     assert sum(len(t.messages) for t in threads) == 5189
@@ -47,7 +47,6 @@ def test_importing_again_changes_nothing_and_encodes_nothing(tmp_path: Path) -> 
     again = imported(tmp_path, *SOME)
     after = Corpus.open(tmp_path / "corpus").manifest
     assert (first.encoded, again.encoded) == (3, 0)
-    assert before.pop("generation") != after.pop("generation")
     assert before == after
 
 
@@ -305,7 +304,7 @@ def test_a_reader_keeps_what_it_opened_while_a_later_import_replaces_it(tmp_path
         3,
     )
     assert (len(old.corpus.thread("t3_a").messages), len(new.corpus.thread("t3_a").messages)) == (3, 4)
-    assert len(list((tmp_path / "corpus").glob("generation-*"))) == 1
+    assert len(list((tmp_path / "corpus").glob("segment-*"))) == 1
 
 
 def test_vectors_carried_with_a_dump_are_taken_where_text_and_model_are_the_same(tmp_path: Path) -> None:
@@ -320,7 +319,7 @@ def test_vectors_carried_with_a_dump_are_taken_where_text_and_model_are_the_same
     second = MemoryStore.open(tmp_path / "corpus")
     old, new = (s.history("bob", before=START + 5).vectors for s in (first, second))
     assert len(old) == 1 and (old == new).all()
-    assert carried.load([tmp_path], "another model") == {}
+    assert carried.load([tmp_path], "another model") == []
     (tmp_path / "vectors.npz").write_bytes(b"no")
     with pytest.raises(BadInput, match="move it away"):
-        imported(tmp_path, *SOME)
+        imported(tmp_path, *SOME, comment("newer", "a", time=10))

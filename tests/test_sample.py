@@ -1,8 +1,9 @@
 from memory import carried, sample
 from memory.embed import MiniLM
-from memory.generation import text_hash
+from memory.message import unquoted
 from memory.readers import pushshift
 from memory.reading import Source, Tally
+from memory.segment import text_hash
 
 
 def test_the_sample_reads_without_a_repair_and_names_its_licence_in_every_row() -> None:
@@ -16,8 +17,9 @@ def test_the_sample_reads_without_a_repair_and_names_its_licence_in_every_row() 
 
 def test_the_vectors_that_come_with_the_sample_are_the_packaged_models() -> None:
     model = MiniLM()
-    given = carried.load([sample.paths()[0].parent], model.name)
-    assert len(given) == 5115
-    texts = [row.text or "" for row in pushshift.read(Source(sample.paths()[0]), Tally()) if row.text][::700]
-    again = model(texts)
-    assert all(abs(given[text_hash(text)] @ vector - 1) < 2e-3 for text, vector in zip(texts, again, strict=True))
+    [given] = carried.load([sample.paths()[0].parent], model.name)
+    assert len(given.hashes) == 5114
+    texts = [unquoted(row.text) for row in pushshift.read(Source(sample.paths()[0]), Tally()) if row.text][::700]
+    for text, vector in zip(texts, model(texts), strict=True):
+        found = given.get(text_hash(text))
+        assert found is not None and abs(found @ vector - 1) < 2e-3

@@ -1,6 +1,8 @@
 import asyncio
 import subprocess
 import sys
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from dumps import START, comment, imported, post
 
 from memory import policy, retrievers
+from memory.doors import CorpusDoors
 from memory.embed import Bag
 from memory.errors import BadInput, Missing, UnknownName
 from memory.message import Message
@@ -111,9 +114,28 @@ def test_every_nearness_that_a_policy_tells_is_the_one_that_chroma_measures(stor
         return
     history = past(store)
     measured = dict(history.native(asyncio.run(history.embed([query]))[0], 100))
-    told = {r.message.id: r.terms["dense"] for r in asyncio.run(made(history, query)) if "dense" in r.terms}
-    assert told == {id: pytest.approx(measured[id], abs=1e-3) for id in told}
+    told = {r.message.id: r.terms for r in asyncio.run(made(history, query)) if "dense" in r.terms}
+    for id, terms in told.items():
+        assert terms["dense"] == pytest.approx(measured[id], abs=1e-3)
+        above = sum(near > measured[id] + 2e-3 for near in measured.values())
+        assert above < terms["dense_rank"] <= sum(near > measured[id] - 2e-3 for near in measured.values())
     assert told or spec not in ("dense", "mmr", "hybrid_rrf", "decay_half_life")
+
+
+@pytest.mark.parametrize("spec", policy.names(retrievers))
+def test_over_the_vectors_that_chroma_holds_every_policy_recalls_the_same(store: MemoryStore, spec: str) -> None:
+    async def ask(prompt: str) -> str:
+        return "1. wax the chain\n2. oil for rain"
+
+    made, history = policy.load(retrievers, spec), past(store, before=30)
+    with closing(Index(store.corpus.path, store.embedder)) as index:
+        held = index.vectors([m.id for m in history.messages]).astype(np.float16)
+    both = [
+        asyncio.run(CorpusDoors(store, ask).recall(made, asked, "oil for chain number 9"))
+        for asked in (history, replace(history, _narrow=lambda: held))
+    ]
+    assert both[0] == both[1]
+    assert both[0] or spec in ("none", "oracle")
 
 
 def test_chroma_finds_only_the_persons_own_earlier_messages(store: MemoryStore) -> None:

@@ -113,7 +113,7 @@ class Memories(BaseStore):
             return None
         try:
             found = self.store.corpus.message(key)
-            self.store.corpus.span(namespace[1])
+            self.store.corpus.past(namespace[1], self.before)
         except UnknownName:
             return None
         return found if found.author == namespace[1] and found.time < self.before and found.words else None
