@@ -31,7 +31,7 @@ def main() -> None:
     texts = ["\n\n".join(part for part in (m.title, m.text) if part) for m in made]
     model(texts[:50])
     with tempfile.TemporaryDirectory() as folder:
-        dump(Path(folder) / "dump.zst", iter(made), wide=False)
+        dump(Path(folder) / "dump.zst", iter(made))
         import_corpus(
             [Path(folder) / "dump.zst"], Path(folder) / "warm", embedder="bag"
         )  # imports what an import needs

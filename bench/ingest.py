@@ -3,8 +3,8 @@
     python -m bench.ingest [--mb 100] [--messages 100000] [--convokit PYTHON] [--grown 1000000]
 
 parse    the reader's rows of a packed dump, beside a loop that unpacks, splits and decodes 8 fields and nothing more
-import   everything but vectors (these are drawn), beside ConvoKit's load of the same messages in its own format.
-         PYTHON is an interpreter that has convokit; without it only our side is measured
+import   all an import does but vectors, beside ConvoKit's load of the same messages in its own format: lean rows, and
+         rows with what ConvoKit's Reddit corpora have as meta. PYTHON is an interpreter that has convokit
 growth   messages added per second to a record that holds ever more; and what one small addition costs by import
 """
 
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,11 @@ from typing import Any
 import msgspec
 import zstandard
 
-from bench.made import corpus, rows, segment
+from bench.made import corpus, rows
 from memory.importing import import_corpus
 from memory.readers import pushshift
 from memory.reading import Row, Source, Tally
-from memory.record import STAGING, Record
+from memory.record import Record
 from memory.store import MemoryStore
 
 # What a comment of 2023 carries besides; most is empty, but it has to be skipped.
@@ -71,8 +71,10 @@ class Bare(msgspec.Struct, gc=False):
     subreddit: str
 
 
-def dump(file: Path, messages: Iterator[Row], *, wide: bool, most: int = sys.maxsize) -> tuple[int, int]:
-    """Writes comments as a dump has them, until `most` unpacked bytes are reached: rows and unpacked bytes."""
+def dump(
+    file: Path, messages: Iterator[Row], more: Callable[[Row], dict[str, Any]] = lambda m: {}, most: int = sys.maxsize
+) -> tuple[int, int]:
+    """Writes rows as a dump has them, with `more` fields, until `most` unpacked bytes are reached: rows and bytes."""
     encode = msgspec.json.Encoder().encode
     count, size = 0, 0
     with file.open("wb") as out, zstandard.ZstdCompressor(level=3).stream_writer(out) as packed:
@@ -84,12 +86,20 @@ def dump(file: Path, messages: Iterator[Row], *, wide: bool, most: int = sys.max
             if m.kind == "post":
                 row = {k: v for k, v in row.items() if k not in ("link_id", "parent_id", "body")}
                 row |= {"title": m.title, "selftext": m.text}
-            line = encode(row | FILLER if wide else row) + b"\n"
+            line = encode(row | more(m)) + b"\n"
             packed.write(line)
             count, size = count + 1, size + len(line)
             if size >= most:
                 break
     return count, size
+
+
+def reddit(m: Row) -> dict[str, Any]:
+    """What ConvoKit's Reddit corpora have as the meta of an utterance, and dumps as fields, beside score and place."""
+    gildings = {"gid_1": 0, "gid_2": 0, "gid_3": 0}
+    link = f"/r/{m.place}/comments/{(m.thread or '')[3:]}/some_title_of_a_thread/{m.id[3:]}/"
+    return {"retrieved_on": m.time + 9_000_000, "gilded": 0, "gildings": gildings, "stickied": False,
+            "permalink": link, "author_flair_text": ""}  # fmt: skip
 
 
 def bare_loop(file: Path) -> int:
@@ -107,61 +117,67 @@ def ours(file: Path) -> int:
     return sum(1 for _ in pushshift.read(Source(file), Tally()))
 
 
-def best(work: Callable[[], int], expected: int, tries: int = 3) -> float:
-    """Seconds of the fastest of some tries."""
-    took = []
+def best(works: Sequence[Callable[[], int]], expected: int, tries: int = 5) -> list[tuple[float, float]]:
+    """Wall and CPU seconds of each, the least of some tries; they take turns, so that others disturb them alike."""
+    took: list[list[tuple[float, float]]] = [[] for _ in works]
     for _ in range(tries):
-        began = time.perf_counter()
-        found = work()
-        took.append(time.perf_counter() - began)
-        if found != expected:
-            raise SystemExit(f"{found} rows were read where there are {expected}")
-    return min(took)
+        for work, mine in zip(works, took, strict=True):
+            began, cpu = time.perf_counter(), time.process_time()
+            found = work()
+            mine.append((time.perf_counter() - began, time.process_time() - cpu))
+            if found != expected:
+                raise SystemExit(f"{found} rows were read where there are {expected}")
+    return [(min(wall for wall, _ in mine), min(cpu for _, cpu in mine)) for mine in took]
 
 
 def parse(file: Path, megabytes: int, wide: bool) -> None:
     comments = (m for m in rows(10**9, 1000) if m.kind == "comment")
-    count, size = dump(file, comments, wide=wide, most=megabytes * 1_000_000)
-    loop, reader = best(lambda: bare_loop(file), count), best(lambda: ours(file), count)
+    count, size = dump(file, comments, lambda m: FILLER if wide else {}, megabytes * 1_000_000)
+    loop, reader = best([lambda: bare_loop(file), lambda: ours(file)], count)
     shape = f"{'wide' if wide else 'narrow'}: {count:,} rows of {size // count} bytes"
-    rates = f"bare {size / loop / 1e6:.0f} MB/s, ours {size / reader / 1e6:.0f} MB/s, {count / reader:,.0f} rows/s"
-    print(f"parse {shape}; {rates}: {loop / reader:.0%} of bare", flush=True)
+    for kind, bare, mine in zip(("clock", "processor"), loop, reader, strict=True):
+        speeds = f"bare {size / bare / 1e6:.0f} MB/s, ours {size / mine / 1e6:.0f} MB/s"
+        print(f"parse {shape}; by the {kind}: {speeds}, {bare / mine:.0%} of bare", flush=True)
 
 
 def without_vectors(folder: Path, messages: int, convokit: Path | None) -> None:
-    file, out = folder / "import.zst", folder / "imported"
-    count, size = dump(file, rows(messages, 1000), wide=False)
-    out.mkdir()
-    began = time.perf_counter()
-    record, tally = Record(out / STAGING, b"k" * 32), Tally()
-    record.add(pushshift.read(Source(file), tally), "made", tally)
-    read = time.perf_counter()
-    segment(record, out, tally)
-    record.close()
-    took = time.perf_counter() - began
-    steps = f"read {read - began:.1f}, repair and write {took - (read - began):.1f}"
-    print(f"import: {count:,} messages, {size / took / 1e6:.1f} MB/s, {count / took:,.0f}/s; {took:.1f} s ({steps})")
-    if convokit is None:
-        return
-    utterances(folder / "convokit", messages)
-    run = [convokit, Path(__file__).with_name("convokit_load.py"), folder / "convokit"]
-    theirs, found, peak = json.loads(subprocess.run(run, capture_output=True, check=True).stdout.splitlines()[-1])
-    rates = f"{found:,} utterances, {found / theirs:,.0f}/s, {theirs:.1f} s, {peak:.0f} MB"
-    print(f"convokit: {rates}: {theirs / took:.1f} times as long as ours", flush=True)
+    for name, more in (("lean", lambda m: {}), ("rich", reddit)):
+        files = folder / "comments.zst", folder / "posts.zst"
+        size = 0
+        for file, kind in zip(files, ("comment", "post"), strict=True):
+            size += dump(file, (m for m in rows(messages, 1000) if m.kind == kind), more)[1]
+        took, cpu, found, peak, seconds = _run([sys.executable, "-m", "bench.import_load", folder / name, *files])
+        each = f"{1e6 * took / found:.1f} us each, {1e6 * cpu / found:.1f} of a processor, at most {peak:.0f} MB"
+        steps = ", ".join(f"{step} {took:.1f} s" for step, took in seconds.items())
+        print(f"import, {name}: {found:,} messages of {size // messages} bytes, {each}; {steps}", flush=True)
+        if convokit is not None:
+            utterances(folder / f"{name}-convokit", messages, more)
+            theirs = _run([convokit, Path(__file__).with_name("convokit_load.py"), folder / f"{name}-convokit"])
+            each = f"{1e6 * theirs[0] / theirs[2]:.1f} us each, {1e6 * theirs[1] / theirs[2]:.1f} of a processor"
+            ratios = f"{theirs[0] / took:.1f} times as long as ours, {theirs[1] / cpu:.1f} times the processor"
+            print(f"convokit, {name}: {theirs[2]:,} messages, {each}, {theirs[3]:.0f} MB: {ratios}", flush=True)
 
 
-def utterances(folder: Path, messages: int) -> None:
+def _run(command: list[Any]) -> Any:
+    """What a process printed last, as JSON."""
+    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout.splitlines()[-1])
+
+
+def utterances(folder: Path, messages: int, more: Callable[[Row], dict[str, Any]]) -> None:
     """The same messages as a ConvoKit folder."""
     folder.mkdir()
     speakers: dict[str, Any] = {}
     threads: dict[str, Any] = {}
+    kinds: dict[str, list[str]] = {}
     with (folder / "utterances.jsonl").open("w") as out:
         for m in rows(messages, 1000):
             speakers[m.author or ""] = threads[m.thread or ""] = {"meta": {}, "vectors": []}
-            meta = {"score": m.score, "subreddit": m.place}
+            meta = {"score": m.score, "subreddit": m.place, **more(m)}
+            if more is reddit:
+                meta["top_level_comment"] = m.id
+            kinds = {name: [str(type(value))] for name, value in meta.items()}
             row = {"id": m.id, "conversation_id": m.thread, "text": m.text, "speaker": m.author, "meta": meta}
             out.write(json.dumps({**row, "reply-to": m.parent, "timestamp": m.time, "vectors": []}) + "\n")
-    kinds = {"score": ["<class 'int'>"], "subreddit": ["<class 'str'>"]}
     index = {"utterances-index": kinds, "speakers-index": {}, "conversations-index": {}, "overall-index": {}}
     files = {
         "speakers": speakers,
@@ -177,7 +193,7 @@ def growth(folder: Path, most: int) -> None:
     record, tally = Record(folder / "grown.sqlite", b"k" * 32), Tally()
     given = rows(most, 1000)
     held = 0
-    for until in (n for n in (1_000, 10_000, 100_000, 300_000, most) if n <= most):
+    for until in sorted({n for n in (1_000, 10_000, 100_000, 300_000, most) if n <= most}):
         while held < until - min(until // 2, 20_000):
             held += _added(record, given, min(20_000, until - min(until // 2, 20_000) - held), tally)
         began, part = time.perf_counter(), until - held
@@ -185,11 +201,11 @@ def growth(folder: Path, most: int) -> None:
         each = 1e6 * (time.perf_counter() - began) / part
         print(f"growth: the last {part:,} of {held:,} messages, {each:.1f} us each", flush=True)
     record.close()
-    for size in (n for n in (1_000, 10_000, 100_000, most) if n <= most):
+    for size in sorted({n for n in (1_000, 10_000, 100_000, most) if n <= most}):
         out = corpus(folder / f"held-{size}", size, 1000)
         for _ in range(2):  # the first makes Chroma's collection
             first = MemoryStore.open(out).corpus.manifest["counts"]["messages"]
-            dump(folder / "small.zst", rows(20, 1000, first=first), wide=False)
+            dump(folder / "small.zst", rows(20, 1000, first=first))
             began, cpu = time.perf_counter(), time.process_time()
             import_corpus([folder / "small.zst"], out, embedder="bag", keep_names=True)
         took, cpu = time.perf_counter() - began, time.process_time() - cpu

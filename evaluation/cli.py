@@ -31,7 +31,7 @@ Run = Annotated[Path, typer.Argument(help="A run folder.")]
 def import_(
     sources: Sources,
     out: Annotated[Path, typer.Option("--out", "-o", help="The corpus folder to make or add to.")],
-    embedder: Annotated[str, typer.Option(help="minilm, bag, or sentence-transformers:<model>.")] = "minilm",
+    embedder: Annotated[str, typer.Option(help="minilm, bag, sentence-transformers:<model>, or none.")] = "minilm",
     keep_names: Annotated[bool, typer.Option(help="Do not pseudonymise people.")] = False,
     allow_truncated: Annotated[bool, typer.Option(help="Accept an archive that breaks off.")] = False,
     strict: Annotated[bool, typer.Option(help="Fail on any row that was repaired or dropped.")] = False,

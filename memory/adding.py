@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from memory import pseudonym
 from memory.forgotten import Forgotten
 from memory.names import Names
 from memory.reading import Row, Tally
+from memory.statements import one
 
 _BATCH = 2000
-_INSERT = """
-insert into messages(id, thread, parent, author, time, text, score, place, kind, title, retrieved,
-                     said_thread, said_parent, said_time)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?2, ?3, ?5)
-on conflict(id) do update set
-    thread = excluded.thread, parent = excluded.parent, author = excluded.author, time = excluded.time,
-    text = excluded.text, score = excluded.score, place = excluded.place, kind = excluded.kind, title = excluded.title,
-    retrieved = excluded.retrieved,
-    said_thread = excluded.said_thread, said_parent = excluded.said_parent, said_time = excluded.said_time
-"""
+_FIELDS = "id, thread, parent, author, time, text, score, place, kind, title, retrieved, named"
+_SAID = "said_thread, said_parent, said_time"
+_INSERT = f"""insert or ignore into messages({_FIELDS}, row, {_SAID})
+    values ({", ".join(f"?{n}" for n in range(1, 14))}, ?2, ?3, ?5)"""
+_REPLACE = f"""update messages set ({_FIELDS}, {_SAID}) =
+    ({", ".join(f"?{n}" for n in range(1, 13))}, ?2, ?3, ?5) where id = ?1"""
 
 
 class Adding:
@@ -33,45 +33,80 @@ class Adding:
 
     def add(self, rows: Iterable[Row], source: str, tally: Tally) -> None:
         """Upserts by id: of two rows the one retrieved later stays, the one read later where that is not known."""
-        batch: list[Row] = []
-        for row in rows:
-            batch.append(row)
-            if len(batch) == _BATCH:
-                self._write(batch, source, tally)
-                batch = []
-        self._write(batch, source, tally)
+        rows = iter(rows)
+        while batch := list(islice(rows, _BATCH)):
+            self._write(self._newer(batch, source, tally), source, tally)
+
+    def _newer(self, batch: list[Row], source: str, tally: Tally) -> list[Row]:
+        """Those that are no older copies of what the corpus has."""
+        seen = dict(self._sql.execute(_seen("earlier", "retrieved"), (json.dumps([r.id for r in batch]),)))
+        if not seen:
+            return batch
+        newer = []
+        for row in batch:
+            if _older(row, seen.get(row.id)):
+                tally.note("dropped", "an older copy of what the corpus has", f"{source}:{row.line}")
+            else:
+                newer.append(row)
+        return newer
 
     def _write(self, batch: list[Row], source: str, tally: Tally) -> None:
-        there: dict[str, tuple[bool, int | None]] = {}  # id -> whether this import has it, and when it was retrieved
-        for table in ("earlier", "messages"):
-            query = (
-                f"select id, retrieved from {table} where id in (select value from json_each(?)) and not placeholder"
-            )
-            found = self._sql.execute(query, (json.dumps([r.id for r in batch]),))
-            there.update((id, (table == "messages", seen)) for id, seen in found)
-        keep: dict[str, Row] = {}
-        for row in batch:
-            twice, seen = there.get(row.id, (False, None))
-            newer = seen is None or row.retrieved is None or row.retrieved >= seen
-            if twice:
-                tally.note("dropped", "the same id twice: the newest is kept", f"{source}:{row.line}")
-            elif not newer:
-                tally.note("dropped", "an older copy of what the corpus has", f"{source}:{row.line}")
-            if newer:
-                keep[row.id] = row
-            there[row.id] = (True, max(seen or 0, row.retrieved or 0) or None)
-        self._sql.execute("begin")
-        self._sql.executemany(_INSERT, [self._values(row) for row in keep.values()])
-        self._sql.execute("commit")
+        if not batch:
+            return
+        sql, values = self._sql, self._values(batch)
+        first = (one(sql, "select max(row) from messages") or 0) + 1
+        before = sql.total_changes
+        sql.execute("begin")
+        sql.executemany(_INSERT, [(*v, n) for n, v in enumerate(values, first)])
+        if sql.total_changes - before < len(batch):
+            self._twice(batch, values, first, source, tally)
+        sql.execute("commit")
 
-    def _values(self, row: Row) -> tuple[Any, ...]:
-        gone = self._forgotten and (self._forgotten.has(row.id) or (row.author or "") in self._forgotten)
-        author = None if row.author is None or gone else self._names.person(row.author, row.bot)
-        text = None if row.text is None or gone else pseudonym.scrub(row.text)
-        title = "" if gone else pseudonym.scrub(row.title)
-        place = self._names.place(row.place)
+    def _twice(self, batch: list[Row], values: list[tuple[Any, ...]], first: int, source: str, tally: Tally) -> None:
+        """Rows that were passed over, for their id was there: the newest is to stay."""
+        there = {
+            id: (row, seen)
+            for id, row, seen in self._sql.execute(
+                _seen("messages", "row, retrieved"), (json.dumps([r.id for r in batch]),)
+            )
+        }
+        for n, (row, new) in enumerate(zip(batch, values, strict=True), first):
+            held, seen = there[row.id]
+            if held == n:
+                continue
+            tally.note("dropped", "the same id twice: the newest is kept", f"{source}:{row.line}")
+            if not _older(row, seen):
+                self._sql.execute(_REPLACE, new)
+            there[row.id] = held, max(seen or 0, row.retrieved or 0) or None
+
+    def _values(self, batch: list[Row]) -> list[tuple[Any, ...]]:
+        """_FIELDS of each."""
+        places = [self._names.place(r.place) for r in batch]
+        if self._forgotten:
+            for row in batch:
+                if self._forgotten.has(row.id) or (row.author or "") in self._forgotten:
+                    row.author, row.text, row.title = None, None, ""
+        authors = [None if r.author is None else self._names.person(r.author, r.bot) for r in batch]
+        scrubbed, named = pseudonym.suspects([f"{r.title}\n{r.text or ''}" if r.title else r.text or "" for r in batch])
+        for n in scrubbed.tolist():
+            row = batch[n]
+            row.text, row.title = row.text and pseudonym.scrub(row.text), pseudonym.scrub(row.title)
         if self._forgotten:  # before it is written: what stood in a file for a moment could stay in it
             clean = self._forgotten.cleaned
-            text, title, place = text and clean(text), clean(title), clean(place)
-        said = (row.id, row.thread, row.parent, author, row.time, text, row.score, place, row.kind, title)
-        return (*said, row.retrieved)
+            for row in batch:
+                row.text, row.title = row.text and clean(row.text), clean(row.title)
+            places = [clean(place) for place in places]
+        names = np.zeros(len(batch), np.int64)
+        names[named] = 1
+        return [
+            (r.id, r.thread, r.parent, author, r.time, r.text, r.score, place, r.kind, r.title, r.retrieved, name)
+            for r, author, place, name in zip(batch, authors, places, names.tolist(), strict=True)
+        ]
+
+
+def _older(row: Row, seen: int | None) -> bool:
+    return seen is not None and row.retrieved is not None and row.retrieved < seen
+
+
+def _seen(table: str, columns: str) -> str:
+    return f"select id, {columns} from {table} where id in (select value from json_each(?)) and not placeholder"

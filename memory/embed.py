@@ -18,7 +18,7 @@ from memory.errors import Missing, UnknownName
 from memory.recall import Vectors
 from memory.weights import MINILM_INT8, MINILM_TOKENIZER, locate
 
-NAMES = ("bag", "minilm", "sentence-transformers:<model folder or name>", "sentence-transformers:packaged")
+NAMES = ("bag", "minilm", "none", "sentence-transformers:<model folder or name>", "sentence-transformers:packaged")
 PIECES = 256  # word pieces read of a text: what MiniLM was trained for
 
 
@@ -41,6 +41,8 @@ def open_embedder(name: str, threads: int | None = None) -> Embedder:
     """
     if name == "bag":
         return Bag()
+    if name == "none":
+        return Without()
     if name == "minilm":
         return MiniLM(threads or spare_cores())
     kind, _, model = name.partition(":")
@@ -76,6 +78,16 @@ class Bag:
             if not vectors[row].any():
                 vectors[row, 0] = 1  # no words, or words that cancel out
         return unit(vectors)
+
+
+class Without:
+    """No vectors at all: for an import in a hurry, or for policies that need none."""
+
+    name = "none"
+    dim = 0
+
+    def __call__(self, texts: Sequence[str]) -> Vectors:
+        return np.empty((len(texts), 0), np.float32)
 
 
 class MiniLM:

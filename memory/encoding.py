@@ -39,6 +39,8 @@ def encode(  # noqa: PLR0913
     own = Known.of(hashes, vectors)
     np.save(written.folder / "known_hash.npy", own.hashes)
     np.save(written.folder / "known_row.npy", own.rows)
+    if not model.dim:
+        return 0
     base = len(record.attached) << SHIFT
     for start in range(0, total, WINDOW):
         lacking = part = np.arange(start, min(start + WINDOW, total))

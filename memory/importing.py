@@ -102,6 +102,9 @@ class _Import:
         if old and old["keep_names"] != keep_names:
             how = "with the real names" if old["keep_names"] else "with pseudonyms"
             raise BadInput(f"{self.out} was imported {how}; import the same way, or into a new folder")
+        if old and old["embedder"]["dim"] and not self.model.dim:
+            has = old["embedder"]["name"]
+            raise BadInput(f"{self.out} has vectors of {has!r}; import with --embedder {has}, or into a new folder")
         settle(self.out)
         names = old.get("segments", [])
         sweep(self.out, names)
@@ -162,7 +165,7 @@ class _Import:
 
         resumed = unsettled.stamp(self.out) == self.model.name
         away = written.away(record, again)
-        if not (written.fresh.any() or away):
+        if not (self.model.dim and (written.fresh.any() or away)):
             return encode(record, written, self.model, given, None, told)
         unsettled.note(self.out, self.model.name, [*written.ids(record), *away])
         with wiped(), closing(Index(self.out, self.model.name, new=not same and not resumed)) as index:
@@ -181,7 +184,7 @@ class _Import:
 
     def _step(self, name: str) -> None:
         now = time.perf_counter()
-        self.seconds[name], self._since = now - self._since, now
+        self.seconds[name], self._since = self.seconds.get(name, 0.0) + now - self._since, now
 
     def _read(self, sources: list[Source], record: Record) -> list[dict[str, Any]]:
         size, done = sum(source.size for source in sources), 0

@@ -7,9 +7,13 @@ import hmac
 import os
 import re
 import secrets
+import string
 from base64 import b32encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memory.errors import BadInput
 
@@ -22,6 +26,20 @@ _PHONE = re.compile(
     r"|(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4})"  # (555) 010-1234
     r"(?![\w-]|\.\d)"
 )
+# What suspects() makes of characters: pairs of these are what a name or a number cannot do without.
+_LETTER, _DIGIT, _HYPHEN, _AT, _SLASH, _U = 1, 2, 4, 8, 16, 32
+_KIND = {**dict.fromkeys(b"0123456789_", _DIGIT), **dict.fromkeys(b"uU", _LETTER | _U)}
+_KIND = {
+    **dict.fromkeys(string.ascii_letters.encode(), _LETTER),
+    ord("-"): _HYPHEN,
+    ord("@"): _AT,
+    ord("/"): _SLASH,
+} | _KIND
+_KINDS = bytes(_KIND.get(c, 0) for c in range(256))
+_PHONES = bytes({**dict.fromkeys(b"0123456789", 48), **dict.fromkeys(b" .-", 45), 43: 43}.get(c, 0) for c in range(256))
+_OTHER_DIGIT = re.compile(r"[^\D0-9]")
+Positions = NDArray[np.int64]
+
 _BOT = re.compile(r"(?:[_-][bB][oO][tT]|[a-z0-9]B(?:ot|OT)|^[bB][oO][tT])[0-9]*$")
 _KNOWN_BOTS = frozenset({"automoderator", "autotldr", "sneakpeekbot", "reddit_bot", "imguralbumbot", "converter-bot"})
 
@@ -59,6 +77,32 @@ def pseudonym(digest: bytes, length: int = 8) -> str:
 def is_bot(name: str) -> bool:
     """AutoModerator, some known ones, and names ending in the word bot: RemindMeBot, haiku-bot; not talbot."""
     return name.casefold() in _KNOWN_BOTS or _BOT.search(name) is not None
+
+
+def suspects(texts: list[str]) -> tuple[Positions, Positions]:
+    """Positions, ascending, of all `texts` that scrub() or mentions() may change, each with some that it does not: told
+    by pairs of characters in all of them at once, for a tenth of what looking at each costs."""
+    plain = "\n".join(texts).encode("ascii", "replace")
+    starts = np.cumsum([0, *(len(text) + 1 for text in texts[:-1])])
+    kinds = np.frombuffer(plain.translate(_KINDS), np.uint8)
+    pairs = kinds[:-1] | kinds[1:]
+    marks, known = np.flatnonzero(kinds == _AT), pairs & ~np.uint8(_U)
+    names = np.flatnonzero((known == _LETTER | _DIGIT) | (known == _DIGIT | _HYPHEN) | (pairs == _LETTER | _U | _SLASH))
+    digits = plain.translate(_PHONES)
+    phones = np.array([*_finds(digits, b"+0"), *_finds(digits, b"000-0000")], np.int64)
+    other = [n for n, text in enumerate(texts) if not text.isascii() and _OTHER_DIGIT.search(text)]
+
+    def holding(*places: Positions) -> Positions:
+        return np.searchsorted(starts, np.concatenate(places), "right") - 1
+
+    return np.union1d(holding(marks, phones), np.array(other, np.int64)), np.unique(holding(marks, names))
+
+
+def _finds(data: bytes, what: bytes) -> Iterator[int]:
+    at = data.find(what)
+    while at >= 0:
+        yield at
+        at = data.find(what, at + 1)
 
 
 def scrub(text: str) -> str:

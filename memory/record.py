@@ -30,7 +30,8 @@ create table messages(
     row integer primary key, id text not null unique, thread text, parent text, author text, time integer not null,
     text text, score integer, place text not null, kind text not null, title text not null,
     said_thread text, said_parent text, said_time integer not null, retrieved integer,
-    placeholder integer not null default 0, why integer not null default 0);
+    placeholder integer not null default 0, why integer not null default 0,
+    named integer not null default 1);  -- 0: no text of it can name anybody
 create table old(  -- what the corpus has of the threads that are touched
     segment integer, row integer, id text, thread text, parent text, author text, time integer, text text,
     score integer, place text, kind text, title text, said_thread text, said_parent text, said_time integer,
@@ -100,7 +101,7 @@ class Record:
         """Replaces people's names inside texts, once all authors are known; names of nobody are noted, as hashes."""
         if self.key is None:
             return
-        texts = each(self.sql, "select row, id, title, text from messages")
+        texts = each(self.sql, "select row, id, title, text from messages where named")
         while part := list(islice(texts, _BATCH)):
             changes, unknown = list[tuple[str, str | None, int]](), set[tuple[str, int]]()
             for row, id, title, text in part:

@@ -119,7 +119,16 @@ class MemoryStore:
         return Past(user, before, messages, times, narrow, self.embed, self._nearest)
 
     async def embed(self, texts: list[str]) -> Vectors:
-        """float32 (len(texts), d), unit rows: looked up where the text is in the corpus, else encoded in a thread."""
+        """float32 (len(texts), d), unit rows: looked up where the text is in the corpus, else encoded in a thread.
+
+        Raises:
+            Missing: the corpus has no vectors, or its model is not here.
+        """
+        if not self.dim:
+            raise Missing(
+                f"{self.corpus.path} was imported without vectors (--embedder none); import the same sources into it "
+                "again with --embedder minilm, or take a policy that needs none, such as bm25"
+            )
         hashes = [text_hash(text) for text in texts]
         found = {h: self._look_up(h) for h in hashes}
         new = {h: text for h, text in zip(hashes, texts, strict=True) if found[h] is None}

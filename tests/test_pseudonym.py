@@ -2,6 +2,8 @@ import stat
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memory import pseudonym
 from memory.errors import BadInput
@@ -54,3 +56,23 @@ def test_mentions_of_authors_become_their_pseudonyms_and_ordinary_words_stay() -
     text = "u/Bob, /u/bob @BOB @stranger bob going se_00012 se_000123 x/se_00012 @a-b @going"
     said = pseudonym.mentions(text, lambda name: known.get(name.casefold()))
     assert said == "u/u_1, /u/u_1 @u_1 @stranger bob going u_3 se_000123 x/se_00012 @u_4 @u_2"
+
+
+PIECES = st.sampled_from(
+    ["@ann", "u/ann", "/U/Bob", "user_00012", "ann-9", "9--a", "x-ray", "word", "5 8", "+44 20 7946 0000", "1", "u",
+     "/", "(555) 010-1234", "555-010-1234", "٠١٢-٣٤٥-٦٧٨٩", "a@b.cd", "é", "\n", " ", "", "-", "_", "2010-2012", "😀"]
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(PIECES, max_size=4).map("".join), min_size=1, max_size=6))
+def test_what_is_not_suspected_is_never_changed(texts: list[str]) -> None:
+    scrubbed, named = (set(found.tolist()) for found in pseudonym.suspects(texts))
+    for n, text in enumerate(texts):
+        assert n in scrubbed or pseudonym.scrub(text) == text
+        assert n in named or pseudonym.mentions(text, lambda name: "somebody") == text
+
+
+def test_ordinary_words_are_not_suspected() -> None:
+    texts = ["I said so in 2019, at 5 a.m.", "", "it's well-known: see (1), and/or 3.5 km"]
+    assert [found.tolist() for found in pseudonym.suspects(texts)] == [[], []]
