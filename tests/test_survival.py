@@ -97,7 +97,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
 def test_a_full_disk_is_said_in_one_sentence_and_the_run_goes_on_when_there_is_room(
     corpus: Path, stub: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = [sys.executable, "-c", FULL + CHILD, *simulate(corpus, tmp_path, stub)]
+    asked = [*simulate(corpus, tmp_path, stub), "--repeats", "6"]  # 84 calls, of whose log 60,000 bytes hold most
+    command = [sys.executable, "-c", FULL + CHILD, *asked]
     full = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert full.returncode == 2 and re.fullmatch(
         rf"personaconv: {tmp_path}/\S+: .*; all finished turns are in the log; mend that and run the command again\n",
@@ -105,8 +106,8 @@ def test_a_full_disk_is_said_in_one_sentence_and_the_run_goes_on_when_there_is_r
     ), full.stderr
     kept = len(turns(tmp_path))
     assert kept  # how many depends on which file was full first
-    assert main(simulate(corpus, tmp_path, stub)) == 0
-    assert f"{14 - kept} calls made, {kept} found in the log" in capsys.readouterr().out
+    assert main(asked) == 0
+    assert f"{84 - kept} calls made, {kept} found in the log" in capsys.readouterr().out
 
 
 def test_a_turn_that_the_disk_does_not_take_whole_leaves_the_log_as_it_was(tmp_path: Path) -> None:
