@@ -21,6 +21,8 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     scheduler: Annotated[str, typer.Option(help="Who speaks next; default skeleton, hazard in mode free.")] = "",
     retriever: Annotated[str, typer.Option(help="A policy, e.g. dense:k=8; see personaconv policies.")] = "dense",
     card: Annotated[bool, typer.Option(help="Show the person's habits in the prompt.")] = True,
+    persona: Annotated[list[str] | None, typer.Option(help="A card by hand, NAME=FILE.yaml; repeatable.")] = None,
+    personas: Annotated[Path | None, typer.Option(help="A folder of cards written by hand.")] = None,
     threads: Annotated[int, typer.Option(help="How many threads to draw by seed.")] = 3,
     thread: Annotated[list[str] | None, typer.Option(help="A thread by id, instead of drawing; repeatable.")] = None,
     cut: Annotated[str, typer.Option(help="What stays real: first messages, up to a date, or to a message id.")] = "1",
@@ -66,6 +68,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     from evaluation.staging import opened, staged
     from evaluation.summary import summary
     from simulator.budget import Limits
+    from simulator.handmade import read_cards
     from simulator.manifest import RunSpec
     from simulator.prices import Prices
 
@@ -75,6 +78,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
         "max_rounds": max_rounds, "max_size": max_size, "scheduler": scheduler, "scores": scores,
         "seed": seed, "keep_prompts": keep_prompts, "prompt_templates": prompt_templates,
         "concurrency": concurrency, "timeout": timeout, "shard": shard,
+        "personas": read_cards(persona or [], personas),
     }  # fmt: skip
     wanted |= opened(place, post, author, openings) | staged(people, branch, intervene or [], model_for or [])
     spec, cost_of = RunSpec.of(wanted), Prices.of(prices) if prices else None

@@ -6,12 +6,23 @@ from collections.abc import Iterator
 
 from evaluation.playing import Played
 
+PERSONAS = {
+    "own": "of own messages",
+    "community": "of the community",
+    "hand": "written by hand",
+    "none": "without any",
+}
+
 
 def summary(played: Played) -> Iterator[str]:
     """One line a subject, in English; those with nothing to say are left out."""
     progress, usage, ledger = played.progress, played.usage, played.ledger
     made = progress.calls_done - progress.found
     yield f"{progress.threads} threads, {made} calls made, {progress.found} found in the log, {progress.failed} failed"
+    if progress.personas.keys() - {"own"}:
+        yield "personas of replies: " + ", ".join(
+            f"{n} {PERSONAS[source]}" for source, n in sorted(progress.personas.items())
+        )
     if progress.memory_calls:
         yield f"{progress.memory_calls} calls more were made by the memory"
     if progress.failures:

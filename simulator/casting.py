@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from typing import Protocol
 
-from memory.errors import BadInput
+from memory.errors import BadInput, UnknownName
 from memory.message import Thread
 from memory.recall import History
 
@@ -19,7 +19,7 @@ class Library(Protocol):
 
     def thread_ids(self) -> list[str]: ...
     def thread(self, id: str) -> Thread: ...
-    def people(self) -> Container[str]: ...
+    def people(self) -> Collection[str]: ...
 
 
 class Past(Protocol):
@@ -56,6 +56,14 @@ def choose(corpus: Library, past: Past, n: int, seed: int) -> list[str]:
 def named(corpus: Library, ids: Sequence[str]) -> list[str]:
     """The same ids, each looked up and taken once. Raises UnknownName for one that is not there."""
     return [corpus.thread(id).id for id in dict.fromkeys(ids)]
+
+
+def known(corpus: Library, names: Iterable[str]) -> None:
+    """Raises UnknownName for a name under which nobody of the corpus can be asked to write."""
+    people = corpus.people()
+    for name in names:
+        if name not in people:
+            raise UnknownName("person with a card written by hand", name, people)
 
 
 def _qualifies(thread: Thread, past: Past, people: Container[str]) -> bool:

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from memory.errors import BadInput, clip
 from memory.store import MemoryStore
 from simulator import runlog
+from simulator.handmade import Card
 from simulator.interventions import Intervention
 from simulator.opening import Opening
 from simulator.records import Ask, Base, Mode
@@ -41,6 +42,7 @@ class RunSpec(BaseModel):
     base_url: str | None = None
     retriever: str = "dense"
     card: bool = True
+    personas: dict[str, Card] = {}  # person -> a card written by hand
     threads: int | tuple[str, ...] = 3
     scheduler: str = ""  # "": skeleton, in mode free hazard
     cut: int | str = 1  # see opening.kept
@@ -101,6 +103,8 @@ class RunSpec(BaseModel):
             raise ValueError("mode free, and no other, needs openings: how each new thread begins")
         if (self.mode == "branch") != bool(self.parent):
             raise ValueError("mode branch, and no other, needs the run that it comes from")
+        if self.personas and not self.card:
+            raise ValueError("cards written by hand are not shown where cards are left out; leave out one of the two")
         return self
 
     @field_validator("threads")

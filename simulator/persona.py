@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -51,12 +51,18 @@ def milestone(size: int, refresh: int = REFRESH) -> int:
 
 @dataclass(frozen=True)
 class Cards:
-    """own_card, made once for each state of a person's past: the corpus does not change during a run."""
+    """own_card, made once for each state of a person's past: the corpus does not change during a run.
 
+    `hand`: cards written by hand, which stand in place of the person's own.
+    """
+
+    hand: Mapping[str, Persona] = field(default_factory=dict)
     made: dict[tuple[str, int, str], Persona] = field(default_factory=dict)
 
     def of(self, history: History, without: str = "") -> Persona:
         """`without`: id of a thread whose messages were taken out of `history`."""
+        if history.user in self.hand:
+            return self.hand[history.user]
         state = history.user, milestone(len(history)), without
         if state not in self.made:
             if len(self.made) >= KEPT:

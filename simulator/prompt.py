@@ -19,6 +19,7 @@ from memory.message import Message, Thread, order
 from memory.recall import Recalled
 from memory.tokens import clip_tokens, count
 from simulator.answers import Shown
+from simulator.persona import Persona
 from simulator.records import Ask, Slot
 from simulator.wording import VERSION, Wording, wording
 
@@ -75,9 +76,9 @@ class Scene:
 
 
 def scene(
-    slot: Slot, thread: Thread, recalled: list[Recalled], card: str, budget: Budget, words: Wording | None = None
+    slot: Slot, thread: Thread, recalled: list[Recalled], persona: Persona, budget: Budget, words: Wording | None = None
 ) -> Scene:
-    """The shared part of a turn's prompts. `thread` is already cut at the slot's moment; `card` may be ""."""
+    """The shared part of a turn's prompts. `thread` is already cut at the slot's moment."""
     words = words or wording()
     remembered = _fitting(recalled, budget)
     shown = _shown(slot, thread, budget)
@@ -87,11 +88,13 @@ def scene(
     body = words.put(
         "scene",
         thread=_thread(shown, called, budget, words),
-        persona=words.put("persona", author=names["{author}"], card=inert(card)),
+        persona=words.put("persona", author=names["{author}"], card=_card(persona, words)),
         memory=_memory(remembered, budget, words),
     )
     quoted = (*shown, *(item.message.bare for item in remembered))
     texts = tuple(_quoted(message, budget.message)[0] for message in quoted)
+    if persona.about:
+        texts = (*texts, fenced(persona.about))
     return Scene(slot, words.put("system"), body, remembered, names, texts, words.stamp)
 
 
@@ -147,6 +150,11 @@ def _thread(shown: list[Message], called: dict[str | None, str], budget: Budget,
         else:
             told.append(words.put("reply", speaker=who, answered=whom, words=said))
     return words.put("thread", community=label(place) or "(no name)", messages="\n".join(told))
+
+
+def _card(persona: Persona, words: Wording) -> str:
+    about = words.put("about", about=fenced(persona.about)) if persona.about else ""
+    return "\n".join(part for part in (inert(persona.habits), about) if part)
 
 
 def _memory(remembered: tuple[Recalled, ...], budget: Budget, words: Wording) -> str:

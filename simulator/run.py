@@ -14,6 +14,7 @@ from memory.errors import BadInput, PersonaconvError
 from memory.store import MemoryStore
 from simulator import branch, ends, setting
 from simulator.budget import Spent
+from simulator.casting import known
 from simulator.events import (
     BudgetSpent,
     Emit,
@@ -26,6 +27,7 @@ from simulator.events import (
 )
 from simulator.llm import LLM, asking, first_line
 from simulator.manifest import RunSpec, agree, manifest
+from simulator.persona import Cards
 from simulator.prices import Prices
 from simulator.prompt import Budget
 from simulator.records import ASIDE, Ask, Turn
@@ -54,11 +56,14 @@ class Progress:
     unmet: int = 0  # interventions that found nothing to change in a thread
     memory_calls: int = 0  # of the model by the memory, beside `calls`
     recall_seconds: float = 0.0  # of this sitting, added up over turns, with the memory's model calls
+    personas: dict[str, int] = field(default_factory=dict)  # replies, by what their writer's card was made of
     stops: dict[str, int] = field(default_factory=dict)  # why threads ended
     stopped: str = ""  # why the run ended before its threads did, and how to go on
 
     def count(self, turn: Turn) -> None:
         self.calls_done += 1
+        if turn.ask == "reply" and turn.persona:
+            self.personas[turn.persona] = self.personas.get(turn.persona, 0) + 1
         if turn.failure is not None:
             self.failed += 1
             self.failures[turn.failure] = self.failures.get(turn.failure, 0) + 1
@@ -98,6 +103,7 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
     if spec.scores == "impact" and not (score and any(ask.name == "impact" for ask in asks)):
         raise BadInput("predicted scores of the impact probe need that probe; leave --probe out, or name impact")
     ids = setting.threads(spec, store)
+    known(store.corpus, spec.personas)
     progress = Progress()
 
     def seen(turn: Turn) -> None:
@@ -139,6 +145,7 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
                 keep_prompts=spec.keep_prompts,
                 wording=spec.wording(),
                 doors=doors,
+                cards=Cards({name: card.persona for name, card in spec.personas.items()}),
                 emit=emit,
                 prices=prices,
             )

@@ -90,7 +90,7 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
         return logged([_unremembered(slot, ask, cast, repeat, error) for ask in cast.asks], cast)
     _guard(recalled, slot)
     persona = cast.persona(history, "" if history is past else slot.thread)
-    shared = scene(slot, visible, recalled, persona.habits, cast.budget, cast.wording)
+    shared = scene(slot, visible, recalled, persona, cast.budget, cast.wording)
     distance = 1 + sum(m.origin == "simulated" for m in visible.path(slot.parent))
     template = replace(_blank(slot, cast, repeat, shared, len(history), distance), persona=persona.source)
     turns: list[Turn] = []

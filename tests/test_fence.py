@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from memory.fence import MARK, fenced, inert, label, unfenced
 from memory.message import Thread
 from memory.recall import Recalled
+from simulator.persona import Persona
 from simulator.prompt import Budget, scene
 from simulator.records import Ask, Slot
 from tests.threads import message
@@ -32,7 +33,7 @@ def prompt_of(attack: str, author: str = "ann") -> str:
     root = message("m0", "t", None, attack[:20], 1, attack)
     slot = Slot("t", "m1", author, "m0", 10)
     memory = [Recalled(message("m9", "t9", None, author, 2, attack), 1.0)]
-    pairs = scene(slot, Thread.of("t", [root]), memory, "", Budget()).messages(ASK, judged=attack)
+    pairs = scene(slot, Thread.of("t", [root]), memory, Persona(), Budget()).messages(ASK, judged=attack)
     assert [role for role, _ in pairs] == ["system", "user"]
     return pairs[1][1]
 

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from evaluation.benchmark.grid import CELLS, cells
 from evaluation.benchmark.items import SETTINGS, TASKS, TaskName
 from evaluation.benchmark.switches import Switches
-from memory.errors import BadInput, Missing, UnknownName
+from memory.errors import BadInput, UnknownName
+from memory.yaml_file import fields
 from simulator.prices import Prices
 
 SPEED_ONLY = ("concurrency", "timeout", "attempts", "prices", "base_url")
@@ -117,7 +118,7 @@ class BenchSpec(BaseModel):
 
         Raises: Missing where there is no file, BadInput where it is no YAML of fields.
         """
-        return BenchSpec.of({**(_yaml(path) if path else {}), **given})
+        return BenchSpec.of({**(fields(path) if path else {}), **given})
 
     def jobs(self) -> Iterator[Job]:
         """Cell by cell; a setting without memory is run once, whatever the policies."""
@@ -137,19 +138,3 @@ class BenchSpec(BaseModel):
         """The fields that decide answers, without those that say which cell."""
         cell = {"models", "seeds", "settings", "policies", "data"}
         return self.model_dump(mode="json", exclude={*SPEED_ONLY, *cell})
-
-
-def _yaml(path: Path) -> dict[str, Any]:
-    import yaml  # type: ignore[import-untyped]
-
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise Missing(f"no file {path}; name a YAML file of fields, or give flags: personaconv bench --help") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", None)
-        where = "" if line is None else f" line {line + 1}"
-        raise BadInput(f"{path}{where} is not YAML ({str(error).splitlines()[0]}); mend it") from None
-    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise BadInput(f"{path} holds no fields; write lines like `protocol: corrected`")
-    return found
