@@ -154,6 +154,7 @@ def attach(sql: sqlite3.Connection, segments: Sequence[Segment]) -> None:
     for segment in segments:
         uri = (segment.folder / FILE).resolve().as_uri()
         sql.execute(f"attach ? as {segment.schema}", (f"{uri}?mode=ro&immutable=1",))
+        sql.execute(f"pragma {segment.schema}.mmap_size = {1 << 31}")  # the rows beside one come with it from the disk
         if len(segment.dead):
             sql.create_function(f"alive{segment.number}", 1, segment.alive, deterministic=True)
 
