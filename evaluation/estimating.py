@@ -19,6 +19,7 @@ from simulator.estimate import EXPECTED, Dry, Expected
 from simulator.manifest import RunSpec
 from simulator.models import identity
 from simulator.prices import Prices, cost
+from simulator.profile import FILE as PROFILES
 from simulator.records import Ask
 from simulator.run import Progress, simulate
 from simulator.runlog import LOG, MANIFEST
@@ -72,7 +73,7 @@ def estimate(spec: RunSpec, corpus: Path, out: Path, asks: tuple[Ask, ...]) -> E
 def _copy(run: Path, trial: Path) -> None:
     """What decides a run and what is finished of it."""
     for place in places(run):
-        for name in (MANIFEST, LOG):
+        for name in (MANIFEST, LOG, PROFILES):
             if (place / name).exists():
                 target = trial / place.relative_to(run) / name
                 target.parent.mkdir(parents=True, exist_ok=True)

@@ -21,6 +21,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     scheduler: Annotated[str, typer.Option(help="Who speaks next; default skeleton, hazard in mode free.")] = "",
     retriever: Annotated[str, typer.Option(help="A policy, e.g. dense:k=8; see personaconv policies.")] = "dense",
     card: Annotated[bool, typer.Option(help="Show the person's habits in the prompt.")] = True,
+    profile: Annotated[bool, typer.Option("--profile", help="Have the model describe each person first.")] = False,
     persona: Annotated[list[str] | None, typer.Option(help="A card by hand, NAME=FILE.yaml; repeatable.")] = None,
     personas: Annotated[Path | None, typer.Option(help="A folder of cards written by hand.")] = None,
     threads: Annotated[int, typer.Option(help="How many threads to draw by seed.")] = 3,
@@ -78,7 +79,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
         "max_rounds": max_rounds, "max_size": max_size, "scheduler": scheduler, "scores": scores,
         "seed": seed, "keep_prompts": keep_prompts, "prompt_templates": prompt_templates,
         "concurrency": concurrency, "timeout": timeout, "shard": shard,
-        "personas": read_cards(persona or [], personas),
+        "personas": read_cards(persona or [], personas), "profile": profile,
     }  # fmt: skip
     wanted |= opened(place, post, author, openings) | staged(people, branch, intervene or [], model_for or [])
     spec, cost_of = RunSpec.of(wanted), Prices.of(prices) if prices else None

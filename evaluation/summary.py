@@ -8,6 +8,8 @@ from evaluation.playing import Played
 
 PERSONAS = {
     "own": "of own messages",
+    "profile": "of own messages and a profile",
+    "profile_failed": "of own messages, their profile failed",
     "community": "of the community",
     "hand": "written by hand",
     "none": "without any",
@@ -23,6 +25,8 @@ def summary(played: Played) -> Iterator[str]:
         yield "personas of replies: " + ", ".join(
             f"{n} {PERSONAS[source]}" for source, n in sorted(progress.personas.items())
         )
+    if progress.profiles or progress.profiles_failed:
+        yield f"{progress.profiles} calls more wrote profiles; {progress.profiles_failed} profiles of this run failed"
     if progress.memory_calls:
         yield f"{progress.memory_calls} calls more were made by the memory"
     if progress.failures:

@@ -1,4 +1,4 @@
-"""Persona cards written by hand, one YAML file a person: for people who have no data, or who never lived.
+"""Persona cards written by hand, one YAML file a person: for people who have no data.
 
 name: ann
 about: Rides to work all year and repairs everything herself.

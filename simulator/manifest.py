@@ -42,6 +42,7 @@ class RunSpec(BaseModel):
     base_url: str | None = None
     retriever: str = "dense"
     card: bool = True
+    profile: bool = False  # the model describes each person first
     personas: dict[str, Card] = {}  # person -> a card written by hand
     threads: int | tuple[str, ...] = 3
     scheduler: str = ""  # "": skeleton, in mode free hazard
@@ -103,8 +104,8 @@ class RunSpec(BaseModel):
             raise ValueError("mode free, and no other, needs openings: how each new thread begins")
         if (self.mode == "branch") != bool(self.parent):
             raise ValueError("mode branch, and no other, needs the run that it comes from")
-        if self.personas and not self.card:
-            raise ValueError("cards written by hand are not shown where cards are left out; leave out one of the two")
+        if (self.personas or self.profile) and not self.card:
+            raise ValueError("profiles and cards written by hand are not shown where cards are left out; choose one")
         return self
 
     @field_validator("threads")

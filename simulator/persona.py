@@ -14,15 +14,15 @@ LATEST = 30  # messages that a card looks at: habits change, and reading more co
 REFRESH = 10  # new messages after which a card is made anew: it costs 0.5 ms, and a changed one a prefix cache
 KEPT = 4096  # cards kept at once, 2 MB
 
-Source = Literal["own", "community", "hand", "none"]
+Source = Literal["own", "profile", "profile_failed", "community", "hand", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Persona:
     """`habits`: counted, in sentences of ours. `about`: free words of a model or a person, to be quoted.
 
-    `source`: the person's own messages, those of the community (for people without enough), a card written by hand,
-    or nothing.
+    `source`: the person's own messages; these and a profile that a model wrote of them, or failed to write; messages of
+    the community (for people without enough); a card written by hand; or nothing.
     """
 
     source: Source = "none"

@@ -29,6 +29,7 @@ from simulator.llm import LLM, asking, first_line
 from simulator.manifest import RunSpec, agree, manifest
 from simulator.persona import Cards
 from simulator.prices import Prices
+from simulator.profile import Profiles
 from simulator.prompt import Budget
 from simulator.records import ASIDE, Ask, Turn
 from simulator.runlog import RunLog
@@ -55,6 +56,8 @@ class Progress:
     aside: int = 0  # of calls_done: opening posts, and who speaks next
     unmet: int = 0  # interventions that found nothing to change in a thread
     memory_calls: int = 0  # of the model by the memory, beside `calls`
+    profiles: int = 0  # calls of this sitting that described a person, beside `calls`
+    profiles_failed: int = 0  # of the whole run
     recall_seconds: float = 0.0  # of this sitting, added up over turns, with the memory's model calls
     personas: dict[str, int] = field(default_factory=dict)  # replies, by what their writer's card was made of
     stops: dict[str, int] = field(default_factory=dict)  # why threads ended
@@ -105,10 +108,13 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
     ids = setting.threads(spec, store)
     known(store.corpus, spec.personas)
     progress = Progress()
+    profiles: Profiles | None = None
 
     def seen(turn: Turn) -> None:
         progress.count(turn)
         progress.memory_calls = model.calls
+        if profiles:
+            progress.profiles, progress.profiles_failed = profiles.calls, profiles.failed
         progress.recall_seconds = doors.seconds
         emit(finished(turn))
         watch(progress, turn)
@@ -120,6 +126,8 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
         wanted = manifest(spec, asks, store, ids, named, folder)
         branch.agreeing(spec, wanted["decides"])
         agree(folder, wanted, place)
+        if spec.profile:
+            profiles = Profiles(asking(llm, spec.seed), folder, place)
         log = RunLog(folder, seen, place)
         mine = set(jobs)
         ended = "interrupted"
@@ -146,6 +154,7 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
                 wording=spec.wording(),
                 doors=doors,
                 cards=Cards({name: card.persona for name, card in spec.personas.items()}),
+                profiles=profiles,
                 emit=emit,
                 prices=prices,
             )

@@ -17,6 +17,7 @@ from simulator.events import Emit, ignore, started
 from simulator.llm import LLM, Completion, ModelError
 from simulator.persona import Cards, Persona
 from simulator.prices import Prices
+from simulator.profile import Profiles
 from simulator.prompt import Budget, Scene, scene
 from simulator.records import Ask, Mode, Rejected, Remembered, Slot, Turn
 from simulator.runlog import Key
@@ -56,6 +57,7 @@ class Cast:
     emit: Emit = ignore
     doors: Doors = field(default_factory=CorpusDoors)  # closed: for retrievers that need a History alone
     cards: Cards = field(default_factory=Cards)
+    profiles: Profiles | None = None  # None: none are written
     prices: Prices | None = None
     wording: Wording | None = None  # None: the packaged one
 
@@ -90,6 +92,8 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
         return logged([_unremembered(slot, ask, cast, repeat, error) for ask in cast.asks], cast)
     _guard(recalled, slot)
     persona = cast.persona(history, "" if history is past else slot.thread)
+    if cast.profiles:
+        persona = await cast.profiles.added(persona, history)
     shared = scene(slot, visible, recalled, persona, cast.budget, cast.wording)
     distance = 1 + sum(m.origin == "simulated" for m in visible.path(slot.parent))
     template = replace(_blank(slot, cast, repeat, shared, len(history), distance), persona=persona.source)

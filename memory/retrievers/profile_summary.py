@@ -4,12 +4,14 @@ Source: Richardson et al. 2023 (2310.20081): a summary and retrieval together be
 stylistic one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from memory import scoring
 from memory.asking import note, numbered
 from memory.errors import BadInput
+from memory.message import Message
 from memory.ranking import answer, check, headed
 from memory.recall import Ask, History, Recalled
 
@@ -17,6 +19,11 @@ ASKED = """These are messages that one member of a forum wrote (lines that begin
 {text}
 Describe this member in one paragraph of at most 100 words: interests, opinions, tone, and how they write. Only what \
 the messages show; no names."""
+
+
+def describing(messages: Sequence[Message]) -> str:
+    """The prompt that asks for the paragraph; the messages are data in it."""
+    return ASKED.format(text=numbered(messages))
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class Policy:
         size = len(history)
         stop = size - size % self.refresh if size >= self.refresh else 1 << (size.bit_length() - 1)
         read = history.messages[max(0, stop - self.latest) : stop]
-        text = " ".join((await ask(ASKED.format(text=numbered(read)))).split())
+        text = " ".join((await ask(describing(read))).split())
         near = await scoring.cosine(history, query)
         notes = [note(history, "profile_summary", text, read[-1])] if text else []
         return headed(notes, answer(history, near, {"dense": near}, self.k), self.k, self.max_tokens)
