@@ -21,7 +21,7 @@ EXAMPLES = sorted(p.stem for p in (ROOT / "examples").glob("*.py"))
 
 
 def say(request: Request) -> str:
-    return "I would check the cassette." if request.max_tokens >= ONE_LINE else {4: "positive"}.get(request.max_tokens, "2")
+    return "I would check the cassette." if request.max_tokens >= ONE_LINE else "positive" if request.max_tokens == 4 else "2"
 
 
 @pytest.fixture(scope="module")
