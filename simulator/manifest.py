@@ -27,7 +27,7 @@ from simulator.records import Ask, Base, Mode
 from simulator.shard import Shard
 from simulator.wording import Wording, wording
 
-VERSIONS = ("personaconv", "langgraph", "langchain-core", "aiohttp", "chromadb", "tiktoken", "xllamacpp", "numpy")
+VERSIONS = ("personaconv", "langgraph", "langchain-core", "openai", "chromadb", "tiktoken", "xllamacpp", "numpy")
 Models = tuple[str, dict[str, str]]  # the run's own by its name, the others by what the spec calls them
 SPEED_ONLY = ("concurrency", "timeout", "attempts", "shard")
 

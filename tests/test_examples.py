@@ -10,7 +10,6 @@ import pytest
 
 from bench.stub_server import running
 from bench.turns import dump
-from evaluation.running import ONE_LINE
 from examples import compare_memories, demo, own_retriever, recall_quality, run_benchmark, simulate_thread
 from memory.importing import import_corpus
 from simulator.llm import Request
@@ -21,7 +20,8 @@ EXAMPLES = sorted(p.stem for p in (ROOT / "examples").glob("*.py"))
 
 
 def say(request: Request) -> str:
-    return "I would check the cassette." if request.max_tokens >= ONE_LINE else "positive" if request.max_tokens == 4 else "2"
+    probes = {4: "positive", 8: "2"}
+    return probes.get(request.max_tokens, "I would check the cassette.")
 
 
 @pytest.fixture(scope="module")

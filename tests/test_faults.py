@@ -87,7 +87,7 @@ SAYS = {
     "huge": ("transport", "the answer is longer than 16 MB"),
     "huge_when_unpacked": ("transport", "the answer is packed"),
     "half_a_body": ("transport", "not completed"),
-    "html": ("transport", "not JSON"),
+    "html": ("transport", "no chat completion"),
     "html_as_json": ("transport", "not JSON"),
     "wrong_schema": ("transport", "no chat completion"),
     "redirect": ("transport", "redirects to http://127.0.0.1:9/elsewhere; if you trust that address"),

@@ -83,7 +83,7 @@ def test_however_it_is_split_over_imports_it_is_the_same(
     how: dict[str, Any] = {"embedder": "bag", "keep_names": keep, "floor": 0}
     import_corpus([write(folder / "all.ndjson", *every)], folder / "one", **how)
     small = every[50:]
-    parts = [every[:50], *(small[n::len(cuts)] for n in range(len(cuts)))]
+    parts = [every[:50], *(small[n :: len(cuts)] for n in range(len(cuts)))]
     for n, part in enumerate(parts if seed % 2 else parts[::-1]):
         import_corpus([write(folder / f"{n}.ndjson", *part)], folder / "many", **how)
     one, many = seen(folder / "one"), seen(folder / "many")

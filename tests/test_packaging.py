@@ -26,7 +26,7 @@ MODULES = {
     "langgraph-checkpoint-sqlite": "langgraph",
 }
 # Imported module -> the declared package that brings it.
-PARTS = {"langchain_core": "langchain", "click": "typer", "markupsafe": "jinja2"}
+PARTS = {"langchain_core": "langchain", "aiohttp": "openai", "click": "typer", "markupsafe": "jinja2"}
 
 
 def requirement(line: str) -> str:
