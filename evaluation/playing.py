@@ -167,4 +167,6 @@ def _stream(target: str) -> Iterator[Emit]:
 
 def _like(store: MemoryStore, author: str, before: int, text: str) -> float | None:
     """How like the author's own earlier messages a text is."""
-    return likeness(text, [m.bare.words for m in store.history(author, before=before).messages[-LATEST:]])
+    return likeness(
+        text, [m.bare.words for m in store.history(author, before=before, strangers=True).messages[-LATEST:]]
+    )

@@ -22,6 +22,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     retriever: Annotated[str, typer.Option(help="A policy, e.g. dense:k=8; see personaconv policies.")] = "dense",
     card: Annotated[bool, typer.Option(help="Show the person's habits in the prompt.")] = True,
     profile: Annotated[bool, typer.Option("--profile", help="Have the model describe each person first.")] = False,
+    enough: Annotated[int, typer.Option(help="Own earlier messages below which a card is of the community.")] = 3,
     persona: Annotated[list[str] | None, typer.Option(help="A card by hand, NAME=FILE.yaml; repeatable.")] = None,
     personas: Annotated[Path | None, typer.Option(help="A folder of cards written by hand.")] = None,
     threads: Annotated[int, typer.Option(help="How many threads to draw by seed.")] = 3,
@@ -74,7 +75,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     from simulator.prices import Prices
 
     wanted: dict[str, Any] = {
-        "mode": mode, "model": model, "base_url": base_url, "retriever": retriever, "card": card,
+        "mode": mode, "model": model, "base_url": base_url, "retriever": retriever, "card": card, "enough": enough,
         "threads": tuple(thread) if thread else threads, "cut": cut, "max_turns": max_turns, "repeats": repeats,
         "max_rounds": max_rounds, "max_size": max_size, "scheduler": scheduler, "scores": scores,
         "seed": seed, "keep_prompts": keep_prompts, "prompt_templates": prompt_templates,

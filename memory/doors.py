@@ -87,7 +87,7 @@ class Timed:
 def truth(store: MemoryStore, history: History, query: str) -> str | None:
     """What the person wrote at the very moment of `history`, to the message with the words `query` where there are
     several; None where they wrote nothing then."""
-    earlier = len(store.history(history.user, before=history.before))
-    later = store.history(history.user, before=history.before + 1).messages[earlier:]
+    earlier = len(store.history(history.user, before=history.before, strangers=True))
+    later = store.history(history.user, before=history.before + 1, strangers=True).messages[earlier:]
     answers = [m for m in later if m.parent is not None and store.corpus.message(m.parent).words == query]
     return next((m.words for m in [*answers, *later]), None)

@@ -70,8 +70,9 @@ class CorpusOthers:
         arrays = self._corpus.all
         here = (arrays["place"][earlier] == self._place) & arrays["speaks"][earlier]
         counts = np.bincount(arrays["author"][earlier][here], minlength=self._author + 1)
-        mine = counts[self._author]
-        counts[self._author] = 0
+        mine = 0
+        if self._author >= 0:  # else the corpus does not know the person
+            mine, counts[self._author] = counts[self._author], 0
         codes = np.flatnonzero(counts)
         if not len(codes) or k < 1:
             return []

@@ -108,13 +108,19 @@ class MemoryStore:
             self._index = None
         self.corpus.close()
 
-    def history(self, user: str, *, before: int) -> Past:
-        """What `user` wrote strictly before `before` (UTC seconds).
+    def history(self, user: str, *, before: int, strangers: bool = False) -> Past:
+        """What `user` wrote strictly before `before` (UTC seconds). `strangers`: nothing, for a name not in the corpus.
 
         Raises:
             UnknownName: nobody of that name, or a bot.
         """
-        times, rows, narrow = self.corpus.past(user, before)
+        try:
+            times, rows, narrow = self.corpus.past(user, before)
+        except UnknownName:
+            if not strangers:
+                raise
+            none = np.empty(0, np.int64)
+            times, rows, narrow = none, none, lambda: np.empty((0, self.dim), np.float16)
         messages = Messages(self.corpus, rows)
         return Past(user, before, messages, times, narrow, self.embed, self._nearest)
 

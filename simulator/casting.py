@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from memory.errors import BadInput, UnknownName
+from memory.errors import BadInput
 from memory.message import Thread
 from memory.recall import History
+from memory.store import MemoryStore
 
 PEOPLE = 3  # a thread of fewer is no multi-user thread
 EARLIER = 5  # messages before the thread's slot that make somebody a persona
@@ -19,11 +21,21 @@ class Library(Protocol):
 
     def thread_ids(self) -> list[str]: ...
     def thread(self, id: str) -> Thread: ...
-    def people(self) -> Collection[str]: ...
+    def people(self) -> Container[str]: ...
 
 
 class Past(Protocol):
     def history(self, user: str, *, before: int) -> History: ...
+
+
+@dataclass(frozen=True)
+class Anybody:
+    """The past of whoever takes part: an empty one for people whom the corpus does not know."""
+
+    store: MemoryStore
+
+    def history(self, user: str, *, before: int) -> History:
+        return self.store.history(user, before=before, strangers=True)
 
 
 def choose(corpus: Library, past: Past, n: int, seed: int) -> list[str]:
@@ -56,14 +68,6 @@ def choose(corpus: Library, past: Past, n: int, seed: int) -> list[str]:
 def named(corpus: Library, ids: Sequence[str]) -> list[str]:
     """The same ids, each looked up and taken once. Raises UnknownName for one that is not there."""
     return [corpus.thread(id).id for id in dict.fromkeys(ids)]
-
-
-def known(corpus: Library, names: Iterable[str]) -> None:
-    """Raises UnknownName for a name under which nobody of the corpus can be asked to write."""
-    people = corpus.people()
-    for name in names:
-        if name not in people:
-            raise UnknownName("person with a card written by hand", name, people)
 
 
 def _qualifies(thread: Thread, past: Past, people: Container[str]) -> bool:

@@ -23,6 +23,7 @@ from simulator import runlog
 from simulator.handmade import Card
 from simulator.interventions import Intervention
 from simulator.opening import Opening
+from simulator.persona import ENOUGH
 from simulator.records import Ask, Base, Mode
 from simulator.shard import Shard
 from simulator.wording import Wording, wording
@@ -43,6 +44,7 @@ class RunSpec(BaseModel):
     retriever: str = "dense"
     card: bool = True
     profile: bool = False  # the model describes each person first
+    enough: int = Field(default=ENOUGH, ge=ENOUGH)  # own earlier messages below which a card is of the community
     personas: dict[str, Card] = {}  # person -> a card written by hand
     threads: int | tuple[str, ...] = 3
     scheduler: str = ""  # "": skeleton, in mode free hazard

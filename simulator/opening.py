@@ -77,7 +77,7 @@ async def post(id: str, opening: Opening, author: str, time: int, cast: Cast, re
         about = f", about {label(opening.topic, 200)}" if opening.topic else ""
         question = POST.replace("{place}", label(opening.place)).replace("{about}", about)
         ask = Ask("post", question, max_tokens=200, temperature=0.7)
-        [turn] = await take_turn(slot, Thread(id, ()), replace(cast, asks=(ask,)), None, repeat)
+        [turn] = await take_turn(slot, Thread(id, ()), replace(cast, asks=(ask,), place=opening.place), None, repeat)
     found = turn.message(opening.place)
     return found and replace(found, title=opening.title, origin="inserted" if opening.text else "simulated")
 

@@ -14,7 +14,7 @@ from memory.errors import BadInput, PersonaconvError
 from memory.store import MemoryStore
 from simulator import branch, ends, setting
 from simulator.budget import Spent
-from simulator.casting import known
+from simulator.casting import Anybody
 from simulator.events import (
     BudgetSpent,
     Emit,
@@ -58,8 +58,8 @@ class Progress:
     memory_calls: int = 0  # of the model by the memory, beside `calls`
     profiles: int = 0  # calls of this sitting that described a person, beside `calls`
     profiles_failed: int = 0  # of the whole run
-    recall_seconds: float = 0.0  # of this sitting, added up over turns, with the memory's model calls
     personas: dict[str, int] = field(default_factory=dict)  # replies, by what their writer's card was made of
+    recall_seconds: float = 0.0  # of this sitting, added up over turns, with the memory's model calls
     stops: dict[str, int] = field(default_factory=dict)  # why threads ended
     stopped: str = ""  # why the run ended before its threads did, and how to go on
 
@@ -106,7 +106,7 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
     if spec.scores == "impact" and not (score and any(ask.name == "impact" for ask in asks)):
         raise BadInput("predicted scores of the impact probe need that probe; leave --probe out, or name impact")
     ids = setting.threads(spec, store)
-    known(store.corpus, spec.personas)
+    people = setting.known(spec, store.corpus)
     progress = Progress()
     profiles: Profiles | None = None
 
@@ -141,7 +141,7 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
             cast = Cast(
                 run=wanted["run"],
                 mode=spec.mode,
-                past=store,
+                past=Anybody(store),
                 retriever=retrievers[spec.retriever],
                 retriever_name=spec.retriever,
                 llm=llm,
@@ -153,16 +153,19 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
                 keep_prompts=spec.keep_prompts,
                 wording=spec.wording(),
                 doors=doors,
-                cards=Cards({name: card.persona for name, card in spec.personas.items()}),
+                cards=Cards(
+                    {name: card.persona for name, card in spec.personas.items()},
+                    store.corpus,
+                    spec.enough,
+                    spec.seed,
+                ),
                 profiles=profiles,
                 emit=emit,
                 prices=prices,
             )
             roles = Roles(cast, spec.models, models, retrievers)
             gate = asyncio.Semaphore(spec.concurrency)
-            people = store.corpus.people()
-            logged = _slots(log)
-            all_set = setting.Setting(spec, store.corpus, scheduler, roles, people, gate, score, logged)
+            all_set = setting.Setting(spec, store.corpus, scheduler, roles, people, gate, score, _slots(log))
             await _play(all_set, jobs, place, progress, watch)
             ended = "done"
         except Spent as spent:

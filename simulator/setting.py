@@ -19,7 +19,7 @@ from memory.recall import Retriever
 from memory.store import MemoryStore
 from simulator.casting import choose, named
 from simulator.floor import Asking, Floor, Scheduler
-from simulator.interventions import Memory, Model, of_thread
+from simulator.interventions import Memory, Model, Swap, of_thread
 from simulator.llm import LLM
 from simulator.manifest import RunSpec
 from simulator.opening import Opening, kept, post
@@ -43,6 +43,19 @@ def threads(spec: RunSpec, store: MemoryStore) -> list[str]:
             return [store.corpus.message(spec.cut).thread]
         return choose(store.corpus, store, spec.threads, spec.seed)
     return named(store.corpus, spec.threads)
+
+
+def known(spec: RunSpec, corpus: Corpus) -> Container[str]:
+    """Everybody who can be asked to write: people of the corpus, and whom the run names.
+
+    Raises: UnknownName for a card written by hand that is for none of these, nor for who stands in for one.
+    """
+    named = spec.people if isinstance(spec.people, tuple) else ()
+    found = {*corpus.people(), *named, *(opening.author for opening in spec.openings if opening.author)}
+    for name in spec.personas:
+        if name not in found and not any(isinstance(c, Swap) and c.by == name for c in spec.interventions):
+            raise UnknownName("person with a card written by hand", name, found)
+    return found
 
 
 def scheduler(spec: RunSpec) -> Scheduler:

@@ -15,7 +15,7 @@ from memory.recall import History, Recalled, Retriever
 from simulator.answering import answer, turn_seed
 from simulator.events import Emit, ignore, started
 from simulator.llm import LLM, Completion, ModelError
-from simulator.persona import Cards, Persona
+from simulator.persona import Cards, Opened, Persona
 from simulator.prices import Prices
 from simulator.profile import Profiles
 from simulator.prompt import Budget, Scene, scene
@@ -58,12 +58,13 @@ class Cast:
     doors: Doors = field(default_factory=CorpusDoors)  # closed: for retrievers that need a History alone
     cards: Cards = field(default_factory=Cards)
     profiles: Profiles | None = None  # None: none are written
+    place: str = ""  # the community, where a thread has no message yet
     prices: Prices | None = None
     wording: Wording | None = None  # None: the packaged one
 
-    def persona(self, history: History, without: str = "") -> Persona:
+    def persona(self, history: History, without: str = "", opened: Opened | None = None) -> Persona:
         """Who speaks; the empty Persona where cards are not shown."""
-        return self.cards.of(history, without) if self.show_card else Persona()
+        return self.cards.of(history, without, opened) if self.show_card else Persona()
 
 
 async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None = None, repeat: int = 0) -> list[Turn]:
@@ -91,7 +92,7 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
             raise
         return logged([_unremembered(slot, ask, cast, repeat, error) for ask in cast.asks], cast)
     _guard(recalled, slot)
-    persona = cast.persona(history, "" if history is past else slot.thread)
+    persona = cast.persona(history, "" if history is past else slot.thread, _opened(slot, visible, cast))
     if cast.profiles:
         persona = await cast.profiles.added(persona, history)
     shared = scene(slot, visible, recalled, persona, cast.budget, cast.wording)
@@ -107,6 +108,11 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
             cast.log.append(turn)
         turns.append(turn)
     return turns
+
+
+def _opened(slot: Slot, thread: Thread, cast: Cast) -> Opened:
+    first = thread.messages[0] if thread.messages else None
+    return Opened(slot.thread, first.place if first else cast.place, first.time if first else slot.time)
 
 
 def elsewhere(history: History, thread: Thread) -> History:
