@@ -41,7 +41,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
     found.close()
 
 
-def play(  # noqa: PLR0913 - what is varied
+def play(
     store: MemoryStore,
     run: Path,
     probes: tuple[str, ...] = ("none",),
@@ -110,8 +110,13 @@ def test_a_branch_says_what_it_cannot_be_made_of(store: MemoryStore, tmp_path: P
         ("none", {}, Missing, "no run in"),
     ):
         with pytest.raises(error, match=says):
-            given = {"mode": "branch", "parent": str(tmp_path / parent), "interventions": (EDIT,), **more}
-            play(store, tmp_path / "b", **given)
+            fields: dict[str, Any] = {
+                "mode": "branch",
+                "parent": str(tmp_path / parent),
+                "interventions": (EDIT,),
+                **more,
+            }
+            play(store, tmp_path / "b", **fields)
 
 
 def test_what_is_inserted_is_seen_from_its_turn_on(store: MemoryStore, tmp_path: Path) -> None:
@@ -204,11 +209,12 @@ def test_the_options_of_the_command_become_fields() -> None:
     assert fields["models"] == {"ann": "openai:x@http://127.0.0.1:1/v1"} and fields["interventions"][0].at == 2
     assert staged("4", "", [], [])["people"] == 4
     assert opened("bikes", "Hi", "ann", "") == {"openings": ({"place": "bikes", "author": "ann", "text": "Hi"},)}
-    for wrong, says in (
-        (lambda: staged("4", "", [], ["ann"]), "person=provider:model"),
-        (lambda: staged("4", "", ['{"do": "insert", "at": 0}'], []), "record 0: at"),
-        (lambda: staged("4", "", ["nothing.yaml"], []), "cannot read 'nothing.yaml'"),
-        (lambda: opened("", "Hi", "", ""), "needs its community"),
+    for options, says in (
+        (("4", "", [], ["ann"]), "person=provider:model"),
+        (("4", "", ['{"do": "insert", "at": 0}'], []), "record 0: at"),
+        (("4", "", ["nothing.yaml"], []), "cannot read 'nothing.yaml'"),
     ):
         with pytest.raises(BadInput, match=says):
-            wrong()
+            staged(*options)
+    with pytest.raises(BadInput, match="needs its community"):
+        opened("", "Hi", "", "")
