@@ -61,7 +61,7 @@ def test_the_int8_model_says_what_the_float32_model_says(minilm: MiniLM) -> None
 
 
 def test_an_unknown_embedder_is_answered_with_the_names() -> None:
-    with pytest.raises(UnknownName, match="unknown embedder 'magic': choose from bag, minilm, none, sentence-transformers"):
+    with pytest.raises(UnknownName, match="unknown embedder 'magic': choose from bag, minilm, none, sentence-trans"):
         open_embedder("magic")
     with pytest.raises(UnknownName):
         open_embedder("sentence-transformers:")
