@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from evaluation import tasks
 from evaluation.console import Live, watch
+from evaluation.playing import located
 from memory.store import MemoryStore
+from simulator.branch import settled
 from simulator.estimate import EXPECTED, Dry, Expected
+from simulator.llm import LLM
 from simulator.manifest import RunSpec
 from simulator.models import identity
 from simulator.prices import Prices, cost
@@ -23,6 +27,7 @@ from simulator.profile import FILE as PROFILES
 from simulator.records import Ask
 from simulator.run import Progress, simulate
 from simulator.runlog import LOG, MANIFEST
+from simulator.setting import model_names
 from simulator.shard import places
 from simulator.wrappers import Metered, Usage
 
@@ -64,7 +69,12 @@ def estimate(spec: RunSpec, corpus: Path, out: Path, asks: tuple[Ask, ...]) -> E
             trial = Path(folder, "run")
             _copy(out, trial)
             seen = watch(live, metered.usage, "estimate")
-            progress = asyncio.run(simulate(spec, store, metered, asks, trial, seen))
+            others: dict[str, LLM] = {
+                name: Metered(Dry(identity(*located(name)).model, expected), metered.usage)
+                for name in model_names(settled(spec))
+            }
+            read = tasks.load("impact").read
+            progress = asyncio.run(simulate(spec, store, metered, asks, trial, seen, models=others, score=read))
     finally:
         store.close()
     return Estimate(progress, metered.usage, expected)

@@ -15,6 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from evaluation import baselines, metrics, plot, tasks
+from evaluation.arms import arms
 from evaluation.played import played
 from evaluation.rows import MODEL, Scored
 from evaluation.scoring import BASELINE, SKILL, Cell
@@ -75,6 +76,7 @@ def write_report(
         manifest=[(key, _shown(value)) for key, value in _flat(manifest)],
         stamps=_stamps(cells),
         threads=_threads(turns, scored, store),
+        arms=arms(run, manifest, turns),
     )
     draft = run / f"{FILE}.new"
     draft.write_text(page, encoding="utf-8")

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from evaluation.arms import arms
+from evaluation.results import make
 from evaluation.running import asks
 from evaluation.staging import opened, staged
 from memory.errors import BadInput, Missing
@@ -200,6 +202,18 @@ def test_simulated_delays_are_as_long_as_the_community_s(store: MemoryStore, tmp
         time = {turn.slot.id: turn.slot.time for turn in runlog.turns(tmp_path / f"{seed}")}
         delays += [turn.slot.time - time[turn.slot.parent] for turn in turns.values()]
     assert 30 < median(delays) < 1200  # the club answers after one to six minutes
+
+
+def test_a_report_shows_both_arms_from_the_change_on(store: MemoryStore, tmp_path: Path) -> None:
+    _, before, _ = play(store, tmp_path / "a", **THREAD)
+    insert = {"do": "edit", "at": 4, "message": "t1_83", "text": "<script>no</script>"}
+    _, after, _ = branched(store, tmp_path / "a", tmp_path / "b", insert, model="fake:scripted")
+    found = arms(tmp_path / "b", runlog.manifest(tmp_path / "b"), list(after.values()))
+    assert found and found.shared == 3
+    assert [(p.parent, p.branch) for p in found.pairs] == [(before[n].words, after[n].words) for n in (4, 5, 6, 7)]
+    page = make(tmp_path / "b").report.read_text(encoding="utf-8")
+    assert "Both arms" in page and "<script>" not in page and page.count("Before the change") == 4
+    assert "Both arms" not in make(tmp_path / "a").report.read_text(encoding="utf-8")
 
 
 def test_the_options_of_the_command_become_fields() -> None:

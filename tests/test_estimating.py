@@ -63,3 +63,10 @@ def test_money_is_told_with_and_without_a_cache(corpus: Path, tmp_path: Path) ->
     assert lines[2].startswith(f"about {(use.tokens_in - use.cached * 0.5 + use.tokens_out * 4) / 1e6:.4f} in")
     assert f"{(use.tokens_in + use.tokens_out * 4) / 1e6:.4f} if nothing is cached" in lines[2]
     assert lines[-1] == "no model was asked"
+
+
+def test_a_free_run_and_models_of_people_are_estimated_too(corpus: Path, tmp_path: Path) -> None:
+    opening = {"place": "bikes", "author": "ann", "text": "Which grease?"}
+    free = {"mode": "free", "openings": (opening,), "scheduler": "round_robin:turns=1", "people": 3, "threads": 3}
+    spec = RunSpec.of({**SMALL, **free, "models": {"bob": "openai:other"}})
+    assert estimate(spec, corpus, tmp_path / "run", asks(["none"])).usage.calls == 3
