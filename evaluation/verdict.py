@@ -14,12 +14,14 @@ from evaluation.metrics import METRICS, Metric, headline
 from evaluation.rows import MODEL
 from evaluation.scoring import BASELINE, Cell
 
+GUARD = "accuracy"  # behind on it, a model that failed somewhere is not ahead: MCC can rise by failing on one class
 HEADLINE = {"label": "mcc", "number": "mae", "text": "rouge1"}  # the metric that decides a task
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One task of one mode. `sign`: 1 ahead of `best` on the headline metric, 0 level, -1 behind, None undefined.
+    """One task of one mode. `sign`: 1 ahead of `best` on the headline metric, 0 level, -1 behind, None undefined, or
+    ahead with failures and behind on GUARD.
 
     `wins` of `columns`: metrics on which the model is ahead of the best baseline for that very metric.
     """
@@ -82,6 +84,9 @@ def _standing(group: list[Cell]) -> Standing:
     best = next((c for c in rivals if c.metrics.get(metric.name) == top), None)
     signs = [_sign(model, rivals, column) for column in headline(model.kind)]
     sign = _sign(model, rivals, metric)
+    guards = [column for column in headline(model.kind) if column.name == GUARD]
+    if sign == 1 and model.failed and any(_sign(model, rivals, guard) == -1 for guard in guards):
+        sign = None
     return Standing(model.run, model.mode, model.task, metric, model, best, sign, signs.count(1), len(signs))
 
 

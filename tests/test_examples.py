@@ -10,10 +10,21 @@ import pytest
 
 from bench.stub_server import running
 from bench.turns import dump
-from examples import compare_memories, demo, own_retriever, recall_quality, run_benchmark, simulate_thread
+from examples import (
+    branch,
+    compare_memories,
+    demo,
+    model_per_person,
+    own_retriever,
+    own_scheduler,
+    recall_quality,
+    run_benchmark,
+    simulate_thread,
+)
 from memory.importing import import_corpus
+from simulator import runlog
 from simulator.llm import Request
-from simulator.testing import Scripted
+from simulator.testing import Scripted, distinct
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted(p.stem for p in (ROOT / "examples").glob("*.py"))
@@ -76,6 +87,34 @@ def test_an_own_retriever_decides_what_is_remembered(
 ) -> None:
     own_retriever.main(corpus, tmp_path, Scripted(say))
     assert "earlier messages and remembered t" in capsys.readouterr().out
+
+
+def test_an_own_scheduler_decides_who_answers_whom(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own_scheduler.main(corpus, tmp_path, ("p0", "p1", "p2"), Scripted(distinct))
+    turns = runlog.turns(tmp_path)
+    assert {turn.slot.parent for turn in turns} == {turns[0].slot.thread} and len({t.slot.author for t in turns}) == 3
+    assert "[simulated, rollout]" in capsys.readouterr().out
+
+
+def test_a_branch_shares_what_came_before_its_change(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    branch.main(corpus, tmp_path, Scripted(distinct))
+    printed = capsys.readouterr().out
+    assert "2 turns shared, 2 played anew" in printed
+    assert "report.html" in printed
+
+
+def test_some_people_are_played_by_models_of_their_own(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model_per_person.main(corpus, tmp_path / "first", {}, Scripted(distinct))
+    person = runlog.turns(tmp_path / "first")[0].slot.author
+    with running(latency_ms=0) as url:
+        model_per_person.main(corpus, tmp_path / "second", {person: f"openai:stub@{url}"}, Scripted(distinct))
+    assert f"{person} was played by openai:stub" in capsys.readouterr().out
 
 
 def test_the_demo_names_a_report_and_a_transcript_and_goes_on_where_it_stopped(

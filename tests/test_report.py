@@ -207,5 +207,15 @@ def test_level_behind_and_undefined_are_no_win(model: float, opening: str) -> No
     assert standing.best is not None and standing.best.system == "baseline:one"
 
 
+@pytest.mark.parametrize(("failed", "sign"), [(0, 1), (2, None)])
+def test_a_model_that_failed_is_not_ahead_by_mcc_alone(failed: int, sign: int | None) -> None:
+    def labels(system: str, accuracy: float, mcc: float, failed: int = 0) -> Cell:
+        values = {"accuracy": accuracy, "macro_f1": accuracy, "mcc": mcc}
+        return replace(cell(system, 0.0), task="sentiment", kind="label", metrics=values, failed=failed)
+
+    [standing] = verdict.standings([labels("model", 0.5, 0.2, failed), labels("baseline:majority", 0.6, 0.0)])
+    assert standing.sign == sign
+
+
 def test_numbers_have_a_real_minus_and_nan_is_not_a_number() -> None:
     assert (verdict.number(-0.12345), verdict.number(float("nan"))) == ("−0.123", "n/a")
