@@ -49,7 +49,7 @@ class Counting:
 
     async def __call__(self, request: Request) -> Completion:
         self.asked.append(sum(len(text) for _, text in request.messages))
-        return completion(f"I see it differently, the chain is fine and so is number {request.seed}.", request)
+        return completion(f"I see it differently, number {request.seed} is fine.", request)
 
     async def close(self) -> None:
         pass
@@ -94,7 +94,8 @@ async def main(given: argparse.Namespace) -> None:
         await simulate(spec, store, llm, asks(["none"]), folder / "run", seen)
         turns = runlog.turns(folder / "run")
         assert len(turns) == given.turns, f"{len(turns)} turns in the log"
-        assert not [turn for turn in turns if turn.failure], "a turn failed"
+        failed = [turn for turn in turns if turn.failure]
+        assert not failed, f"{len(failed)} turns failed, the first: {failed[0].failure}, {failed[0].reason}"
         kept = sum(file.stat().st_size for file in (folder / "run").glob(f"{CHECKPOINTS}*"))
         print(f"{given.turns} turns of one thread, {given.retriever}, load {os.getloadavg()[0]:.1f}; medians of {PART}")
         print(f"CPU ms a turn      {ratio([b - a for a, b in pairwise(at)])}")
