@@ -13,9 +13,10 @@ from evaluation.console import show
 from memory import policy
 from memory.asking import Remembering
 from memory.doors import CorpusDoors, needs
-from memory.errors import BadInput, clip
+from memory.errors import clip
 from memory.recall import Recalled
 from memory.store import MemoryStore
+from simulator.opening import moment
 
 COLUMNS = ("rank", "score", "terms (value, rank)", "date", "text")
 SHOWN = 70  # characters of a text
@@ -35,21 +36,6 @@ class Found:
             (str(rank), f"{r.score:.4g}", terms(r), _date(r.message.time), _mark(r) + clip(r.message.words, SHOWN))
             for rank, r in enumerate(self.recalled, 1)
         ]
-
-
-def moment(text: str) -> int:
-    """UTC seconds of "2020-05-01", "2020-05-01T12:00" (UTC unless it says otherwise) or of seconds as digits.
-
-    Raises:
-        BadInput: none of these.
-    """
-    if text.isdecimal() and len(text) > 4:
-        return int(text)
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise BadInput(f"{clip(text)!r} is no moment; give a date such as 2020-05-01, or seconds since 1970") from None
-    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())
 
 
 def terms(item: Recalled) -> str:

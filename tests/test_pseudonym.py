@@ -59,7 +59,7 @@ def test_mentions_of_authors_become_their_pseudonyms_and_ordinary_words_stay() -
 
 
 PIECES = st.sampled_from(
-    ["@ann", "u/ann", "/U/Bob", "user_00012", "ann-9", "9--a", "x-ray", "word", "5 8", "+44 20 7946 0000", "1", "u",
+    ["@ann", "u/ann", "/U/Bob", "tea_fan_7", "ann-9", "9--a", "x-ray", "word", "5 8", "+44 20 7946 0000", "1", "u",
      "/", "(555) 010-1234", "555-010-1234", "٠١٢-٣٤٥-٦٧٨٩", "a@b.cd", "é", "\n", " ", "", "-", "_", "2010-2012", "😀"]
 )  # fmt: skip
 

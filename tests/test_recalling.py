@@ -7,7 +7,7 @@ import pytest
 from dumps import START, comment, imported, post
 
 from evaluation.cli import main
-from evaluation.recalling import moment, recall, terms
+from evaluation.recalling import recall, terms
 from evaluation.running import POLICY_COLUMNS, policy_rows
 from memory import policy, retrievers
 from memory.doors import needs
@@ -15,6 +15,7 @@ from memory.errors import BadInput, Missing
 from memory.message import Message
 from memory.recall import Recalled
 from memory.store import MemoryStore
+from simulator.opening import moment
 from simulator.testing import Scripted
 
 
