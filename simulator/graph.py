@@ -118,7 +118,10 @@ async def open_threads(run: Path) -> AsyncIterator[Threads]:
         async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
             await saver.conn.execute("PRAGMA journal_mode=WAL")
             await saver.conn.execute("PRAGMA synchronous=NORMAL")  # a kill loses nothing; the log is the record anyway
-            yield Threads(saver)
+            try:
+                yield Threads(saver)
+            finally:
+                await saver.conn.rollback()  # a write that was broken off would lock the file until it is collected
     except sqlite3.OperationalError as error:
         raise OSError(errno.EIO, f"{error}; all finished turns are in the log", str(file)) from error
     except sqlite3.Error as error:
