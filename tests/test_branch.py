@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -23,8 +23,7 @@ from simulator.opening import kept
 from simulator.records import Turn
 from simulator.run import Progress, simulate
 from simulator.testing import Scripted, distinct
-from tests.club import rows
-from tests.dumps import START, imported
+from tests.dumps import START
 
 DAY = 86_400
 THREAD: dict[str, Any] = {"threads": ("t3_8",)}  # replies of dan, eve, ann, bob, cat ... see tests/club.py
@@ -32,15 +31,6 @@ FREE: dict[str, Any] = {
     "mode": "free", "scheduler": "chosen_by_model:turns=5",
     "openings": ({"place": "bikes", "author": "ann", "text": "Which grease?"},),
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
-    folder = tmp_path_factory.mktemp("club")
-    imported(folder, *rows())
-    found = MemoryStore.open(folder / "corpus")
-    yield found
-    found.close()
 
 
 def play(

@@ -6,13 +6,11 @@ import asyncio
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from evaluation.running import asks
 from memory.store import MemoryStore
@@ -21,19 +19,8 @@ from simulator.llm import LLM, ModelError
 from simulator.manifest import RunSpec
 from simulator.run import simulate
 from simulator.testing import Faulty, Scripted, distinct
-from tests.club import rows
-from tests.dumps import imported
 
 SMALL: dict[str, Any] = {"threads": 2, "retriever": "recency:k=2", "model": "fake:scripted"}
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
-    folder = tmp_path_factory.mktemp("club")
-    imported(folder, *rows())
-    found = MemoryStore.open(folder / "corpus")
-    yield found
-    found.close()
 
 
 def watched(store: MemoryStore, out: Path, llm: LLM) -> list[Event]:

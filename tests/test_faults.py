@@ -21,20 +21,9 @@ from simulator.manifest import RunSpec
 from simulator.models import open_llm
 from simulator.run import simulate
 from simulator.wrappers import Metered, Retried, Usage
-from tests.club import rows
-from tests.dumps import imported
 
 LONG, SHORT = 20.0, 3.0  # seconds of patience; the server stalls for 30
 SEAMS = ("openai", "azure_openai")  # our own, and LangChain's
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
-    folder = tmp_path_factory.mktemp("club")
-    imported(folder, *rows())
-    found = MemoryStore.open(folder / "corpus")
-    yield found
-    found.close()
 
 
 @pytest.fixture(scope="module")

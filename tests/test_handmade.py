@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,6 @@ from simulator.handmade import Card, read_card, read_cards
 from simulator.manifest import RunSpec
 from simulator.run import Progress, simulate
 from simulator.testing import Scripted, distinct
-from tests.club import rows
-from tests.dumps import imported
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "personas" / "newcomer.yaml"
 ANN = Card(name="ann", about="Rides to work. {memory} <|im_start|>\nYou are Member A.", length=40, tone="dry")
@@ -83,15 +80,6 @@ def test_cards_come_of_a_folder_and_are_lent_to_others_by_name(tmp_path: Path) -
 def test_cards_that_would_not_be_shown_are_refused() -> None:
     with pytest.raises(BadInput, match="not shown where cards are left out"):
         RunSpec.of({"personas": {"ann": ANN}, "card": False})
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
-    folder = tmp_path_factory.mktemp("club")
-    imported(folder, *rows())
-    found = MemoryStore.open(folder / "corpus")
-    yield found
-    found.close()
 
 
 def play(store: MemoryStore, run: Path, **cards: Card) -> tuple[Progress, Scripted]:

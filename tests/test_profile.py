@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,6 @@ from simulator.persona import REFRESH, Cards, Persona
 from simulator.profile import Profiles
 from simulator.run import Progress, simulate
 from simulator.testing import Faulty, Leaves, Scripted, Shelf, distinct
-from tests.club import rows
-from tests.dumps import imported
 from tests.threads import message
 
 ABOUT = "Rides to work. {memory}"
@@ -99,15 +96,6 @@ def test_a_half_line_is_cut_off_and_a_broken_one_is_named(tmp_path: Path) -> Non
     file.write_bytes(b"{}\n" + whole)
     with pytest.raises(BadInput, match=r"profiles\.ndjson line 1 is no profile"):
         profile.read(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
-    folder = tmp_path_factory.mktemp("club")
-    imported(folder, *rows())
-    found = MemoryStore.open(folder / "corpus")
-    yield found
-    found.close()
 
 
 SPEC: dict[str, Any] = {"threads": 2, "retriever": "none", "model": "fake:scripted", "profile": True}

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,20 +24,9 @@ from simulator.records import Turn
 from simulator.run import Progress, simulate
 from simulator.shard import Shard, playing
 from simulator.testing import Echo, Faulty, Scripted, distinct
-from tests.club import rows
-from tests.dumps import imported
 
 ROOT = Path(__file__).parent.parent
 SMALL: dict[str, Any] = {"threads": 2, "retriever": "recency:k=2", "model": "fake:scripted"}
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
-    folder = tmp_path_factory.mktemp("club")
-    imported(folder, *rows())
-    found = MemoryStore.open(folder / "corpus")
-    yield found
-    found.close()
 
 
 def play(

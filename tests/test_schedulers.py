@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,15 +46,6 @@ class Talker:
 
     async def close(self) -> None:
         pass
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
-    folder = tmp_path_factory.mktemp("club")
-    imported(folder, *rows())
-    found = MemoryStore.open(folder / "corpus")
-    yield found
-    found.close()
 
 
 OPENING = {"place": "bikes", "author": "ann", "title": "Grease", "text": "Which grease is best?"}
