@@ -21,7 +21,7 @@ def likeness(text: str, own: Sequence[str]) -> float | None:
 
     None below FEW messages.
     """
-    rows = np.stack([_threes(words) for words in [text, *own[-LATEST:]]])
+    rows = np.stack([threes(words) for words in [text, *own[-LATEST:]]])
     if len(rows) <= FEW:
         return None
     text_row, own_rows = rows[0], rows[1:]
@@ -32,7 +32,7 @@ def likeness(text: str, own: Sequence[str]) -> float | None:
     return float(np.mean((usual < here) + 0.5 * (usual == here)))
 
 
-def _threes(text: str) -> Vectors:
+def threes(text: str) -> Vectors:
     """Counts of three neighbouring bytes of the folded text, of length 1."""
     codes = np.frombuffer(f" {text.casefold()} ".encode("utf-8", "replace"), np.uint8).astype(np.int64)
     counts = np.bincount((codes[:-2] * 65_536 + codes[1:-1] * 256 + codes[2:]) % WIDTH, minlength=WIDTH)

@@ -1,0 +1,58 @@
+"""Analyses of a run beyond its table: drift, voices, identity, distributions, shape. Each gives Sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evaluation.rows import Scored
+    from evaluation.sheet import Sheet
+    from memory.store import MemoryStore
+    from simulator.ends import End
+    from simulator.records import Turn
+
+
+def sheets(
+    scored: Sequence[Scored],
+    turns: Sequence[Turn],
+    store: MemoryStore,
+    ends: Mapping[tuple[str, int], End] | None = None,
+    seed: int = 0,
+) -> tuple[Sheet, ...]:
+    """Every analysis of every run in `scored`; one that cannot be made is a sheet without rows that says why.
+
+    A replay beside a rollout of the same slots is its gold history. `ends`: of simulator.ends.read, for the one run.
+    Names end in " (run)" where there are several runs. No model is asked; the same rows and store give the same sheets.
+    """
+    from evaluation.analysis.lines import runs
+
+    of_runs = runs(scored)
+    found: list[Sheet] = []
+    for (run, mode), rows in of_runs.items():
+        gold = [row for (_, other), more in of_runs.items() if other == "replay" for row in more]
+        for sheet in _of_run(rows, [] if mode == "replay" else gold, store, seed):
+            several = len(of_runs) > 1
+            found.append(
+                replace(sheet, name=f"{sheet.name} ({run})", title=f"{sheet.title}: {mode} {run}") if several else sheet
+            )
+    if ends is not None:
+        from evaluation.analysis.stops import stops
+
+        found.append(stops(ends))
+    return tuple(found)
+
+
+def _of_run(rows: Sequence[Scored], gold: Sequence[Scored], store: MemoryStore, seed: int) -> Iterator[Sheet]:
+    from evaluation.analysis.drift import drift
+    from evaluation.analysis.habits import consistency, repetition
+    from evaluation.analysis.merging import merging
+    from evaluation.analysis.voice import style
+
+    if rows[0].mode != "replay":
+        yield from drift(rows, gold)
+        yield from style(rows, store)
+        yield merging(rows, seed)
+        yield repetition(rows)
+        yield consistency(rows, store)
