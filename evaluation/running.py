@@ -67,20 +67,22 @@ def play(
 
 
 def show_cells(cells: Sequence[Cell]) -> None:
-    """Prints model and baselines of each task in one table, with n asked, scored and failed."""
+    """Prints model and baselines of each task in one table: n asked, scored, failed, users; every value with its 95 %
+    interval, over answers and, where it is a mean, over users."""
     for mode, task in dict.fromkeys((cell.mode, cell.task) for cell in cells):
         own = [cell for cell in cells if (cell.mode, cell.task) == (mode, task)]
         names = [column.name for column in headline(own[0].kind)]
+        mean = next(column.name for column in headline(own[0].kind) if column.item)
         rows = [
-            (cell.system, cell.asked, cell.scored, cell.failed, *(_number(cell.metrics.get(name)) for name in names))
+            (
+                *(cell.system, cell.asked, cell.scored, cell.failed, cell.users),
+                *(cell.intervals[name] for name in names),
+                cell.people_intervals[mean],
+            )
             for cell in own
         ]
-        columns = ["system", "asked", "scored", "failed", *names]
-        show(f"{task}, {mode}", columns, rows, right=columns[1:])
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+        columns = ["system", "asked", "scored", "failed", "users", *names, f"{mean}, mean of users"]
+        show(f"{task}, {mode}; in brackets 95 % intervals that count users", columns, rows, right=columns[1:])
 
 
 POLICY_COLUMNS = ("kind", "name", "options", "model calls, write / read", "what it does", "source")

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluation import baselines, metrics, tasks
 from evaluation.played import played
 from evaluation.rows import MODEL, Scored, dump, load
+from evaluation.spread import Intervals
+from evaluation.stats import Interval
 from evaluation.tasks import Kind, Task
 from memory.errors import BadInput, UnknownName
 from memory.message import Message, Thread
@@ -191,6 +193,7 @@ class Cell:
     """One line of the table. asked = scored + failed; failed answers are in every value, by their declared stand-in.
 
     `metrics`: over all answers (micro). `people`: for metrics that are means, the mean over users of each user's mean.
+    `intervals`, `people_intervals`: the same with 95 % intervals that count users, by metric, made when looked at.
     `skill`, of a baseline: 1 - the model's error / its own, by SKILL's metric; nan where there is none.
     `unknown`: answers about messages whose true score or text nobody knows: no targets, in none of the other counts.
     """
@@ -212,14 +215,14 @@ class Cell:
     people: dict[str, float]
     stamps: dict[str, str]
     skill: float = math.nan
+    intervals: Mapping[str, Interval] = field(default_factory=dict, compare=False, repr=False)
+    people_intervals: Mapping[str, Interval] = field(default_factory=dict, compare=False, repr=False)
 
 
 def table(scored: Iterable[Scored]) -> list[Cell]:
     """One cell per (run, mode, task, system), the model first, then its baselines as baselines.py lists them.
 
-    Raises:
-        BadInput: values of one column were made by two versions of a metric.
-    """
+    Raises BadInput where values of one column were made by two versions of a metric."""
     groups: dict[tuple[str, str, str, str], list[Scored]] = {}
     for row in scored:
         groups.setdefault((row.run, row.mode, row.task, row.system), []).append(row)
@@ -244,10 +247,8 @@ def _cell(rows: list[Scored]) -> Cell:
     for column in columns:
         found = {r.stamps[column.item] for r in targets if column.item in r.stamps}
         if len(found) > 1:
-            raise BadInput(
-                f"{column.title} of task {first.task} was made in two ways ({'; '.join(sorted(found))}); "
-                "score all of the run again"
-            )
+            ways = "; ".join(sorted(found))
+            raise BadInput(f"{column.title} of task {first.task} was made in two ways ({ways}); score all of it again")
         stamps[column.name] = found.pop() if found else column.stamp()
     return Cell(
         run=first.run,
@@ -266,6 +267,8 @@ def _cell(rows: list[Scored]) -> Cell:
         metrics={c.name: value(c, targets) for c in columns},
         people={c.name: _by_user(c.item, targets) for c in columns if c.item},
         stamps=stamps,
+        intervals=Intervals(columns, targets, answers),
+        people_intervals=Intervals(columns, targets, answers, macro=True),
     )
 
 

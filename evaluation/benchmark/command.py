@@ -117,7 +117,7 @@ def _print(title: str, those: Sequence[tables.Line]) -> None:
     for line in those:
         told = {"community": line.place, "read and counted": line.note}
         cell = " ".join(part for part in line.cell if part)
-        values = [tables.shown(line.values.get(name)) for name in names]
+        values = [line.shown(name) for name in names]
         table.append([cell, *(told[name] for name in about), line.asked, line.failed, *values])
     show(title, columns, table, right=["asked", "failed", *names])
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from evaluation.benchmark import figures
 from evaluation.benchmark.domains import places
 from evaluation.benchmark.figures import Counting
 from evaluation.benchmark.items import POSITIVE
+from evaluation.stats import Interval
 
 Row = dict[str, Any]
 CELL = ("setting", "policy", "model", "seed")
@@ -21,7 +22,7 @@ COUNTED: dict[str, Counting] = {"left out, as there": "left_out", "counted wrong
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line of a table. `cell`: setting, policy, model, seed; for a baseline its name alone. `note`: how it was read
-    and counted."""
+    and counted. `intervals`: of values, by metric, where they are known."""
 
     task: str
     place: str  # "" over all
@@ -30,6 +31,12 @@ class Line:
     failed: int
     values: dict[str, float]
     note: str = ""
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+
+    def shown(self, name: str) -> str:
+        """A value as a cell of a table, with its interval."""
+        known, value = self.intervals.get(name), self.values.get(name)
+        return shown(value) if known is None or value is None else f"{known:{_places(value)}}"
 
 
 def lines(rows: Sequence[Row]) -> list[Line]:
@@ -72,7 +79,7 @@ def _corrected(rows: Sequence[Row], place: str) -> Iterable[Line]:
     for name, those in cells.items():
         for cell in table(Scored(**{k: v for k, v in row.items() if k in own}) for row in those):
             values = {m.name: cell.metrics[m.name] for m in headline(cell.kind)}
-            yield Line(cell.task, place, name, cell.asked, cell.failed, values)
+            yield Line(cell.task, place, name, cell.asked, cell.failed, values, intervals=cell.intervals)
 
 
 def _reference(task: str, place: str, cell: tuple[str, ...], rows: Sequence[Row]) -> Iterable[Line]:
@@ -128,4 +135,8 @@ def shown(value: float | None) -> str:
     """As a cell of a table."""
     if value is None or math.isnan(value):
         return "" if value is None else "nan"
-    return f"{value:.3f}" if abs(value) < 100 else f"{value:.1f}"
+    return f"{value:{_places(value)}}"
+
+
+def _places(value: float) -> str:
+    return ".3f" if abs(value) < 100 else ".1f"
