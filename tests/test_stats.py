@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats as reference
 
@@ -94,6 +94,7 @@ def test_a_bootstrap_leaves_out_draws_that_have_no_value() -> None:
     assert bootstrap([1.0, 1.0], ["a", "b"], lambda _: next(half), seed=0, draws=20) == (1.0, 1.0)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.floats(-5, 5), st.sampled_from("abcd")), min_size=2, max_size=30), st.randoms())
 def test_the_order_of_items_changes_nothing_and_copied_groups_do_not_shrink_the_error(
     items: list[tuple[float, str]], dice: object

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_world import small_store, turn
 
@@ -34,7 +34,7 @@ def answers(metric: Metric, rows: list[tuple[object, object, float]]) -> Answers
 
 
 @pytest.mark.parametrize("metric", WHOLE, ids=lambda m: m.name)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_draw_has_the_value_of_the_answers_drawn(metric: Metric, data: st.DataObject) -> None:
     row = LABEL if metric.kind == "label" else NUMBER
