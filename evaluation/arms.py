@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import runlog
-from simulator.records import Turn
+from simulator.records import Key, Turn
 
 
 @dataclass(frozen=True)
@@ -41,5 +41,5 @@ def arms(run: Path, manifest: dict[str, Any], turns: Sequence[Turn]) -> Arms | N
     return Arms(sum(bool(turn.copied) for turn in own.values()), words)
 
 
-def _replies(turns: Sequence[Turn]) -> dict[runlog.Key, Turn]:
+def _replies(turns: Sequence[Turn]) -> dict[Key, Turn]:
     return {turn.key: turn for turn in turns if turn.ask == "reply"}

@@ -15,6 +15,8 @@ from memory.store import MemoryStore
 PEOPLE = 3  # a thread of fewer is no multi-user thread
 EARLIER = 5  # messages before the thread's slot that make somebody a persona
 
+MANY = 50  # threads from which a list of all (0.5 us each) is faster than reading every one (120 us)
+
 
 class Library(Protocol):
     """What is asked of a corpus: memory.corpus.Corpus."""
@@ -67,7 +69,9 @@ def choose(corpus: Library, past: Past, n: int, seed: int) -> list[str]:
 
 def named(corpus: Library, ids: Sequence[str]) -> list[str]:
     """The same ids, each looked up and taken once. Raises UnknownName for one that is not there."""
-    return [corpus.thread(id).id for id in dict.fromkeys(ids)]
+    found = list(dict.fromkeys(ids))
+    there = set(corpus.thread_ids()) if len(found) > MANY else ()
+    return [id if id in there else corpus.thread(id).id for id in found]
 
 
 def _qualifies(thread: Thread, past: Past, people: Container[str]) -> bool:

@@ -16,7 +16,8 @@ FILE = "ends.ndjson"
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """`unmet`: interventions that found nothing to change."""
+    """`unmet`: interventions that found nothing to change. `left_out`: real messages that nobody could be asked to
+    write. `lines`: of the run log that it rests on, 0 where that was not noted."""
 
     thread: str
     repeat: int
@@ -25,6 +26,8 @@ class End:
     turns: int
     failed: int
     unmet: int = 0
+    left_out: int = 0
+    lines: int = 0
 
 
 def note(place: Path, end: End) -> None:
@@ -37,7 +40,10 @@ def note(place: Path, end: End) -> None:
 
 
 def read(run: Path) -> dict[tuple[str, int], End]:
-    """By thread and repeat; nothing of threads that have not ended. Raises BadInput for a line that is none."""
+    """By thread and repeat, the one noted last; nothing of threads that have not ended.
+
+    Raises: BadInput for a line that is none.
+    """
     found: dict[tuple[str, int], End] = {}
     for file in (place / FILE for place in places(run)):
         for line in file.read_bytes().split(b"\n")[:-1] if file.exists() else []:

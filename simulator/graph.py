@@ -34,6 +34,7 @@ class State(TypedDict):
     round: int
     turns: Annotated[int, add]
     failed: Annotated[int, add]
+    lines: Annotated[int, add]  # of the run log that this rests on
     stop: str
 
 
@@ -45,18 +46,21 @@ class Place(TypedDict):
 
 
 async def schedule(state: State, runtime: Runtime[Stage]) -> Command[Literal["speak", "__end__"]]:
-    stage, round = runtime.context, state["round"]
+    stage, round, aside = runtime.context, state["round"], runtime.context.aside
     stop = await stage.reach(round)
+    lines = stage.aside - aside
     if stop:
-        return Command(update={"stop": stop}, goto="__end__")
+        return Command(update={"stop": stop, "lines": lines}, goto="__end__")
     cast, slots = stage.roles.cast, range(len(stage.slots))
     cast.emit(RoundStarted(run=cast.run, thread=stage.id, repeat=stage.repeat, round=round, slots=len(slots)))
-    return Command(update={"round": round + 1}, goto=[Send("speak", Place(round=round, n=n)) for n in slots])
+    return Command(
+        update={"round": round + 1, "lines": lines}, goto=[Send("speak", Place(round=round, n=n)) for n in slots]
+    )
 
 
 async def speak(state: Place, runtime: Runtime[Stage]) -> dict[str, int]:
     turns = await runtime.context.speak(state["n"])
-    return {"turns": 1, "failed": sum(turn.failure is not None for turn in turns)}
+    return {"turns": 1, "failed": sum(turn.failure is not None for turn in turns), "lines": len(turns)}
 
 
 @cache
@@ -70,22 +74,28 @@ def _builder() -> StateGraph[State, Stage, State, State]:
 
 
 class Ended(NamedTuple):
-    """How a thread ended: why, after how many rounds and turns, and how many turns had a failure."""
+    """How a thread ended: why, after how many rounds and turns, how many turns had a failure, and how many lines of the
+    run log it has."""
 
     stop: str
     round: int
     turns: int
     failed: int
+    lines: int
 
 
 class Threads:
     """The compiled graph with its checkpoints open."""
 
     def __init__(self, saver: Any) -> None:
+        self._saver = saver
         self._graph = _builder().compile(checkpointer=saver)
 
-    async def run(self, stage: Stage) -> Ended:
-        """Plays one thread to its end, from its last checkpoint where it has one.
+    async def run(self, stage: Stage, logged: int = 0) -> Ended:
+        """Plays one thread to its end, from where it was broken off. `logged`: lines of it that the run log has.
+
+        A checkpoint that rests on more lines than the log has is dropped (the power was cut: lines were lost), as is
+        one of an end that nobody has noted: the thread is rebuilt from the log.
 
         Raises: ModelError, a fatal one; what was finished before stays in the log and the checkpoint.
         """
@@ -95,13 +105,15 @@ class Threads:
             "max_concurrency": None,
         }
         saved = await self._graph.aget_state(config)
-        end: Any = saved.values
-        if not end.get("stop"):
-            if saved.next:  # speakers of a round that was broken off need its slots
-                await stage.reach(end.get("round", 0) - 1)
-            start = None if saved.next else State(round=0, turns=0, failed=0, stop="")
-            # One checkpoint when the thread ends or breaks off, not two a turn: a killed one is rebuilt from the log.
-            end = await self._graph.ainvoke(start, config, context=stage, durability="exit")
+        start: State | None = None
+        if saved.next and saved.values.get("lines", 0) <= logged:
+            await stage.reach(saved.values["round"] - 1)  # the speakers of the round that was broken off need its slots
+        else:
+            if saved.values:
+                await self._saver.adelete_thread(config["configurable"]["thread_id"])
+            start = State(round=0, turns=0, failed=0, lines=0, stop="")
+        # One checkpoint when the thread ends or breaks off, not two a turn: a killed one is rebuilt from the log.
+        end: Any = await self._graph.ainvoke(start, config, context=stage, durability="exit")
         return Ended(**{name: end[name] for name in Ended._fields})
 
 

@@ -10,6 +10,7 @@ from simulator.answers import spoken
 from simulator.llm import Completion, Failure
 
 Base = Literal["replay", "rollout", "free"]  # how a thread is opened, and what its turns see
+Key = tuple[str, str, str, int]  # of a turn: thread, slot id, ask, repeat
 Mode = Literal["replay", "rollout", "free", "branch"]
 ASIDE = ("post", "next")  # asks that are no part of anybody's turn: a thread's opening, who speaks next
 
@@ -120,8 +121,8 @@ class Turn:
         return (*(r.completion for r in self.rejected), *([self.completion] if self.completion else []))
 
     @property
-    def key(self) -> tuple[str, str, str, int]:
-        """(thread, slot id, ask, repeat): unique in a run."""
+    def key(self) -> Key:
+        """Unique in a run."""
         return self.slot.thread, self.slot.id, self.ask, self.repeat
 
     def message(self, place: str = "") -> Message | None:

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from memory.asking import Remembering
@@ -25,8 +26,10 @@ from simulator.events import (
     finished,
     ignore,
 )
+from simulator.finished import Finished, Job
 from simulator.llm import LLM, asking, first_line
 from simulator.manifest import RunSpec, agree, manifest
+from simulator.outlook import Outlook
 from simulator.persona import Cards
 from simulator.prices import Prices
 from simulator.profile import Profiles
@@ -37,7 +40,6 @@ from simulator.shard import Shard, playing
 from simulator.stage import Roles, Score
 from simulator.turn import Cast
 
-Job = tuple[str, int]  # thread, repeat
 Watch = Callable[["Progress", Turn | None], None]
 
 
@@ -46,7 +48,7 @@ class Progress:
     """How far a run is, earlier sittings included. `left_out`: real messages that nobody could be asked to write."""
 
     threads: int = 0
-    calls: int = 0  # of turns, as far as they can be told: 0 where the scheduler decides
+    calls: int = 0  # of turns, as far as they can be told: 0 where the scheduler decides; see Outlook
     threads_done: int = 0
     calls_done: int = 0
     found: int = 0  # of calls_done, already in the log when the run was opened, or shared with the run's parent
@@ -128,12 +130,15 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
         agree(folder, wanted, place)
         if spec.profile:
             profiles = Profiles(asking(llm, spec.seed), folder, place)
-        log = RunLog(folder, seen, place)
         mine = set(jobs)
+
+        def found(turn: Turn) -> None:
+            if (turn.slot.thread, turn.repeat) in mine:
+                progress.count(turn)
+
+        log = RunLog(folder, seen, place, found)
         ended = "interrupted"
         try:
-            for turn in [turn for turn in log.done.values() if (turn.slot.thread, turn.repeat) in mine]:
-                progress.count(turn)
             for turn in branch.shared(spec, wanted["run"]):
                 if turn.key not in log.done and (turn.slot.thread, turn.repeat) in mine:
                     log.append(turn)
@@ -165,8 +170,8 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
             )
             roles = Roles(cast, spec.models, models, retrievers)
             gate = asyncio.Semaphore(spec.concurrency)
-            all_set = setting.Setting(spec, store.corpus, scheduler, roles, people, gate, score, _slots(log))
-            await _play(all_set, jobs, place, progress, watch)
+            all_set = setting.Setting(spec, store.corpus, scheduler, roles, people, gate, score, partial(_slots, log))
+            await _play(all_set, jobs, place, log.done, progress, watch)
             ended = "done"
         except Spent as spent:
             progress.stopped, ended = str(spent), "budget"
@@ -180,24 +185,19 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
     return progress
 
 
-def _slots(log: RunLog) -> dict[Job, set[str]]:
-    """Ids of the slots whose reply is logged, by thread and repeat."""
-    found: dict[Job, set[str]] = {}
-    for turn in log.done.values():
-        if turn.ask == "reply":
-            found.setdefault((turn.slot.thread, turn.repeat), set()).add(turn.slot.id)
-    return found
+def _slots(log: RunLog, thread: str, repeat: int) -> set[str]:
+    """Ids of the slots of a thread whose reply is logged."""
+    return {turn.slot.id for turn in log.done.of(thread, repeat) if turn.ask == "reply"}
 
 
-async def _play(setting: setting.Setting, jobs: list[Job], place: Path, progress: Progress, watch: Watch) -> None:
+async def _play(
+    setting: setting.Setting, jobs: list[Job], place: Path, done: Finished, progress: Progress, watch: Watch
+) -> None:
     from simulator.graph import open_threads
 
-    expected = {id: setting.expected(id) for id in dict.fromkeys(id for id, _ in jobs)}
-    asks = len(setting.roles.cast.asks)
-    progress.threads = len(jobs)
-    progress.calls = sum(expected[id][0] for id, _ in jobs) * asks
-    progress.left_out = sum(lost for _, lost in expected.values())
     cast, noted = setting.roles.cast, ends.read(place)
+    outlook = Outlook.of(jobs, setting.expected)
+    progress.threads, progress.calls = len(jobs), outlook.turns * len(cast.asks)
     about = RunStarted(
         run=cast.run,
         mode=setting.spec.mode,
@@ -208,22 +208,35 @@ async def _play(setting: setting.Setting, jobs: list[Job], place: Path, progress
     )
     cast.emit(about)
     queue = iter(jobs)
+    left_out: dict[str, int] = {}  # by thread, of which each repeat leaves out the same
 
     async with open_threads(place) as threads:
+
+        async def played(id: str, repeat: int) -> ends.End:
+            """The end of a thread, as it was noted if the log has all that it rests on."""
+            known = noted.get((id, repeat))
+            if known and 0 < known.lines <= done.lines(id, repeat):
+                return known
+            stage = setting.stage(id, repeat)
+            stop, round, turns, failed, lines = await threads.run(stage, done.lines(id, repeat))
+            done.drop(id, repeat)
+            lost = stage.floor.left_out if stage.floor else 0
+            end = ends.End(id, repeat, stop, round, turns, failed, stage.unmet, lost, lines)
+            if end != known:
+                ends.note(place, end)
+            return end
 
         async def worker() -> None:
             for id, repeat in queue:
                 cast.emit(ThreadStarted(run=cast.run, thread=id, repeat=repeat))
-                stage = setting.stage(id, repeat)
-                ended = await threads.run(stage)
-                if (id, repeat) not in noted:
-                    end = ends.End(id, repeat, ended.stop, ended.round, ended.turns, ended.failed, stage.unmet)
-                    noted[id, repeat] = end
-                    ends.note(place, end)
+                end = await played(id, repeat)
                 progress.threads_done += 1
-                progress.unmet += noted[id, repeat].unmet
-                progress.stops[ended.stop] = progress.stops.get(ended.stop, 0) + 1
-                cast.emit(ThreadFinished(run=cast.run, thread=id, repeat=repeat, stop=ended.stop))
+                progress.calls += outlook.ended(id, end.turns) * len(cast.asks)
+                progress.left_out += end.left_out - left_out.get(id, 0)
+                left_out[id] = end.left_out
+                progress.unmet += end.unmet
+                progress.stops[end.stop] = progress.stops.get(end.stop, 0) + 1
+                cast.emit(ThreadFinished(run=cast.run, thread=id, repeat=repeat, stop=end.stop))
                 watch(progress, None)
 
         await together([worker() for _ in range(min(setting.spec.concurrency, len(jobs)))])

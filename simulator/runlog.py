@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,14 @@ from typing import Any
 import msgspec
 
 from memory.errors import BadInput, Missing
+from simulator.finished import Finished
 from simulator.records import Turn
 from simulator.shard import places
 
 MANIFEST = "run.json"
 LOG = "log.ndjson"
 MEASURED = ("seconds", "attempts")  # of an answer: what the clock and the network decide
-
-Key = tuple[str, str, str, int]
+BLOCK = 65_536  # bytes read at once from the end
 
 
 def read(run: Path) -> tuple[dict[str, Any], list[Turn]]:
@@ -62,26 +62,31 @@ def write_manifest(run: Path, content: dict[str, Any], place: Path) -> None:
 
 def turns(run: Path) -> list[Turn]:
     """All whole lines of the log, in the order in which they finished, shard by shard; [] where there are none yet."""
-    return [turn for place in places(run) for turn in _turns(place / LOG)]
+    return [turn for place in places(run) for _, turn in lines(place / LOG)]
 
 
-def _turns(file: Path) -> list[Turn]:
+def lines(file: Path) -> Iterator[tuple[int, Turn]]:
+    """Each turn of one log, after the byte where its line begins; nothing where there is no such file yet.
+
+    Raises: BadInput for a line that is not a turn (the last one may be half written: it is left out).
+    """
     if not file.exists():
-        return []
-    lines = file.read_bytes().split(b"\n")
+        return
     decode = msgspec.json.Decoder(Turn).decode
-    found = []
-    for number, line in enumerate(lines, 1):
-        try:
-            found.append(decode(line))
-        except msgspec.DecodeError as error:
-            if number == len(lines):  # nothing, or what a kill left of a line
-                break
-            raise BadInput(
-                f"{file} line {number} is not a turn ({error}); take the line out to have its call made again, "
-                f"e.g. with: sed -i {number}d {file}"
-            ) from None
-    return found
+    at = 0
+    with file.open("rb") as log:
+        for number, line in enumerate(log, 1):
+            try:
+                turn = decode(line)
+            except msgspec.DecodeError as error:
+                if not line.endswith(b"\n"):  # what a kill left of it
+                    return
+                raise BadInput(
+                    f"{file} line {number} is not a turn ({error}); take the line out to have its call made again, "
+                    f"e.g. with: sed -i {number}d {file}"
+                ) from None
+            yield at, turn
+            at += len(line)
 
 
 def comparable(run: Path) -> list[bytes]:
@@ -109,27 +114,47 @@ def canonical(content: Any) -> bytes:
 
 
 class RunLog:
-    """The log open for appending, in `place` (default: the run folder). `done` maps the key of each finished call of
-    the whole run to its turn."""
+    """The log open for appending, in `place` (default: the run folder). `done`: the finished calls of the whole run.
+    `found` is called for each that was there when it was opened, `seen` for each that is appended."""
 
-    def __init__(self, run: Path, seen: Callable[[Turn], None] = lambda turn: None, place: Path | None = None) -> None:
+    def __init__(
+        self,
+        run: Path,
+        seen: Callable[[Turn], None] = lambda turn: None,
+        place: Path | None = None,
+        found: Callable[[Turn], None] = lambda turn: None,
+    ) -> None:
         self.file = (place or run) / LOG
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.done: dict[Key, Turn] = {turn.key: turn for turn in turns(run)}
+        self.done = Finished()
+        for file in (one / LOG for one in places(run)):
+            for at, turn in lines(file):
+                self.done.add(file, at, turn)
+                found(turn)
         self._fd = os.open(self.file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         self._seen = seen
         self._encode = msgspec.json.Encoder().encode
         self._cut_half_line()
 
     def _cut_half_line(self) -> None:
-        content = self.file.read_bytes()
-        whole = content.rfind(b"\n") + 1
+        whole = self._whole()
         try:
-            msgspec.json.decode(content[whole:], type=Turn)
+            msgspec.json.decode(os.pread(self._fd, os.fstat(self._fd).st_size - whole, whole), type=Turn)
         except msgspec.DecodeError:
             os.ftruncate(self._fd, whole)
         else:  # only the end of the line is missing: what was paid for is kept
             os.write(self._fd, b"\n")
+
+    def _whole(self) -> int:
+        """Bytes up to the end of the last whole line."""
+        end = os.fstat(self._fd).st_size
+        while end:
+            start = max(0, end - BLOCK)
+            at = os.pread(self._fd, end - start, start).rfind(b"\n")
+            if at >= 0:
+                return start + at + 1
+            end = start
+        return 0
 
     def append(self, turn: Turn) -> None:
         """Writes one whole line, then counts the turn as done. Raises OSError where the disk does not take it."""
@@ -143,7 +168,7 @@ class RunLog:
             os.ftruncate(self._fd, start)
             said = f"{error.strerror}; this turn's call will be made again, all earlier turns are kept"
             raise OSError(error.errno, said, str(self.file)) from None
-        self.done[turn.key] = turn
+        self.done.add(self.file, start, turn)
         self._seen(turn)
 
     def close(self) -> None:

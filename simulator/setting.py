@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 
@@ -99,7 +99,7 @@ class Setting:
     known: Container[str]
     gate: AbstractAsyncContextManager[object]
     score: Score | None = None
-    logged: Mapping[tuple[str, int], set[str]] = field(default_factory=dict)  # slots of earlier sittings
+    logged: Callable[[str, int], set[str]] = lambda id, repeat: set()  # ids of slots that earlier sittings took
 
     def stage(self, id: str, repeat: int) -> Stage:
         spec = self.spec
@@ -113,17 +113,17 @@ class Setting:
             repeat,
             spec.scores,
             self.score,
-            set(self.logged.get((id, repeat), ())),
+            self.logged(id, repeat),
             self.gate,
         )
 
-    def expected(self, id: str) -> tuple[int, int]:
-        """Turns that thread `id` will have, 0 where that cannot be told, and real messages that nobody can write."""
+    def expected(self, id: str) -> int:
+        """Turns that thread `id` will have, 0 where that cannot be told."""
         if not isinstance(self.scheduler, Skeleton):
-            return self.spec.max_turns, 0
+            return self.spec.max_turns
         real = self.corpus.thread(id)
-        slots, lost = followed(real, kept(real, str(self.spec.cut)), self.spec.base, self.known)
-        return min(len(slots), self.spec.max_turns or len(slots)), lost
+        slots, _ = followed(real, kept(real, str(self.spec.cut)), self.spec.base, self.known)
+        return min(len(slots), self.spec.max_turns or len(slots))
 
     async def _real(self, id: str, repeat: int, asking: Asking) -> Floor | None:
         real = self.corpus.thread(id)

@@ -83,6 +83,7 @@ class Stage:
     logged: set[str] = field(default_factory=set)
     gate: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)  # bounds turns in flight
     floor: Floor | None = field(init=False, default=None)
+    aside: int = field(init=False, default=0)  # lines of the log that are of no turn: its opening, who speaks next
     round: int = field(init=False, default=-1)
     taken: int = field(init=False, default=0)  # turns of all rounds so far, this one included
     slots: tuple[Slot, ...] = field(init=False, default=())
@@ -103,6 +104,7 @@ class Stage:
         """
         if self.floor is None:
             self.floor = await self.open(self.ask)
+            self.aside += (self.id, self.id, "post", self.repeat) in self.roles.cast.log.done
             if self.floor is None:
                 return "the opening post was not written"
             self._rounds = self.scheduler(self.floor)
@@ -199,5 +201,6 @@ class Stage:
 
     async def ask(self, slot: Slot, ask: Ask, prompt: str, readable: Readable) -> Turn:
         """A call that is no part of anybody's turn, for the scheduler."""
+        self.aside += 1
         async with self.gate:
             return await ask_alone(slot, ask, prompt, readable, self.roles.cast, self.repeat)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -19,8 +19,7 @@ from simulator.persona import Cards, Opened, Persona
 from simulator.prices import Prices
 from simulator.profile import Profiles
 from simulator.prompt import Budget, Scene, scene
-from simulator.records import Ask, Mode, Rejected, Remembered, Slot, Turn
-from simulator.runlog import Key
+from simulator.records import Ask, Key, Mode, Rejected, Remembered, Slot, Turn
 from simulator.wording import Wording, wording
 
 
@@ -33,8 +32,8 @@ class Past(Protocol):
 class Log(Protocol):
     """Where finished turns go: simulator.runlog.RunLog, or a fake."""
 
-    done: dict[Key, Turn]
-
+    @property
+    def done(self) -> Mapping[Key, Turn]: ...
     def append(self, turn: Turn) -> None: ...
 
 

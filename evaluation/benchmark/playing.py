@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -17,9 +17,9 @@ from memory.lock import held
 from simulator import runlog
 from simulator.llm import LLM
 from simulator.manifest import agree
-from simulator.records import Turn
+from simulator.records import Key, Turn
 from simulator.run import Progress, together
-from simulator.runlog import Key, RunLog
+from simulator.runlog import RunLog
 
 CELLS = "cells"
 
@@ -27,8 +27,8 @@ Watch = Callable[[Progress, Job], None]
 
 
 class Log(Protocol):
-    done: dict[Key, Turn]
-
+    @property
+    def done(self) -> Mapping[Key, Turn]: ...
     def append(self, turn: Turn) -> None: ...
 
 
