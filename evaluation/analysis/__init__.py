@@ -32,7 +32,7 @@ def sheets(
     found: list[Sheet] = []
     for (run, mode), rows in of_runs.items():
         gold = [row for (_, other), more in of_runs.items() if other == "replay" for row in more]
-        for sheet in _of_run(rows, [] if mode == "replay" else gold, store, seed):
+        for sheet in _of_run(rows, [] if mode == "replay" else gold, turns, store, seed):
             several = len(of_runs) > 1
             found.append(
                 replace(sheet, name=f"{sheet.name} ({run})", title=f"{sheet.title}: {mode} {run}") if several else sheet
@@ -44,10 +44,14 @@ def sheets(
     return tuple(found)
 
 
-def _of_run(rows: Sequence[Scored], gold: Sequence[Scored], store: MemoryStore, seed: int) -> Iterator[Sheet]:
+def _of_run(
+    rows: Sequence[Scored], gold: Sequence[Scored], turns: Sequence[Turn], store: MemoryStore, seed: int
+) -> Iterator[Sheet]:
+    from evaluation.analysis.distribution import distributions
     from evaluation.analysis.drift import drift
     from evaluation.analysis.habits import consistency, repetition
     from evaluation.analysis.merging import merging
+    from evaluation.analysis.shape import shapes
     from evaluation.analysis.voice import style
 
     if rows[0].mode != "replay":
@@ -56,3 +60,5 @@ def _of_run(rows: Sequence[Scored], gold: Sequence[Scored], store: MemoryStore, 
         yield merging(rows, seed)
         yield repetition(rows)
         yield consistency(rows, store)
+        yield shapes(rows, turns, store, seed)
+    yield distributions(rows, turns, store, seed)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from evaluation.rows import MODEL, Scored
 from evaluation.sheet import Column, Sheet
+from memory.errors import UnknownName
+from memory.message import Message
 
 if TYPE_CHECKING:
     from memory.store import MemoryStore
@@ -70,17 +72,20 @@ def where(rows: Sequence[Scored], **more: str) -> Mapping[str, str]:
     return {"run": rows[0].run, "mode": rows[0].mode, **more}
 
 
-def past(store: MemoryStore, user: str, before: int, outside: str) -> list[str]:
-    """The latest LATEST texts that `user` wrote before a moment in other threads, without what they quote; [] for
+def latest(store: MemoryStore, user: str, before: int, outside: str = "") -> list[Message]:
+    """The latest LATEST messages that `user` wrote before a moment in other threads, without what they quote; [] for
     somebody whom the corpus does not know."""
-    from memory.errors import UnknownName
-
     try:
         history = store.history(user, before=before)
     except UnknownName:
         return []
-    latest = history.messages[max(0, len(history) - 2 * LATEST) :]
-    return [m.bare.words for m in latest if m.thread != outside and m.bare.words.strip()][-LATEST:]
+    own = history.messages[max(0, len(history) - 2 * LATEST) :]
+    return [bare for m in own if m.thread != outside and (bare := m.bare).words.strip()][-LATEST:]
+
+
+def past(store: MemoryStore, user: str, before: int, outside: str) -> list[str]:
+    """The words of the latest()."""
+    return [m.words for m in latest(store, user, before, outside)]
 
 
 def counts(rows: Sequence[Scored]) -> tuple[int, int, int]:
