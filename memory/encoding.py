@@ -34,7 +34,7 @@ def encode(  # noqa: PLR0913
 ) -> int:
     """Writes the vectors, and those of fresh rows into the `index`; how many texts were encoded: those that none of
     `given` has, nor an earlier row. `resumed`: the index may have some of an import that was killed."""
-    hashes, total, encoded = written.hashes, len(written.hashes), 0
+    hashes, total, encoded = written.hashes, written.spoken, 0
     vectors = np.lib.format.open_memmap(written.folder / "vectors.npy", "w+", np.float16, (total, model.dim))
     own = Known.of(hashes, vectors)
     np.save(written.folder / "known_hash.npy", own.hashes)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,8 @@ class _Import:
         gone = record.gone()
         new = one(record.sql, "select count(*) from messages")
         record.move(joined(segments, gone, new, self.floor) if same else segments)
-        written = write(folder, record, old, lambda n, of: self.progress("write", n, of))
+        told = partial(self.progress, "write")
+        written = write(folder, record, old, told, hashed=bool(self.model.dim))
         written.fresh[:] |= not same
         folders = overlay(self.out, record, gone, folder)
         given = [*given, *(s.known for s in segments if same)]

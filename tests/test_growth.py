@@ -54,7 +54,7 @@ def seen(folder: Path) -> dict[str, Any]:
     places = [None, "bikes", "cars", "nowhere"]
     found = {
         "hash": corpus.data_hash,
-        "counts": {k: n for k, n in corpus.manifest["counts"].items() if k != "places"},  # these are all ever seen
+        "counts": corpus.manifest["counts"],
         "people": people,
         "heard": [corpus.heard(before=START + at) for at in (0, 10, 25, 60)],
         "threads": [corpus.thread(id) for id in corpus.thread_ids()],
