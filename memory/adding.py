@@ -19,10 +19,11 @@ from memory.statements import one
 _BATCH = 2000
 _FIELDS = "id, thread, parent, author, time, text, score, place, kind, title, retrieved, named"
 _SAID = "said_thread, said_parent, said_time"
+_THREAD = "case ?9 when 'post' then ?1 else ?2 end"
 _INSERT = f"""insert or ignore into messages({_FIELDS}, row, {_SAID})
-    values ({", ".join(f"?{n}" for n in range(1, 14))}, ?2, ?3, ?5)"""
+    values (?1, {_THREAD}, {", ".join(f"?{n}" for n in range(3, 14))}, ?2, ?3, ?5)"""
 _REPLACE = f"""update messages set ({_FIELDS}, {_SAID}) =
-    ({", ".join(f"?{n}" for n in range(1, 13))}, ?2, ?3, ?5) where id = ?1"""
+    (?1, {_THREAD}, {", ".join(f"?{n}" for n in range(3, 13))}, ?2, ?3, ?5) where id = ?1"""
 
 
 class Adding:
@@ -53,13 +54,16 @@ class Adding:
     def _write(self, batch: list[Row], source: str, tally: Tally) -> None:
         if not batch:
             return
-        sql, values = self._sql, self._values(batch)
-        first = (one(sql, "select max(row) from messages") or 0) + 1
-        before = sql.total_changes
+        sql = self._sql
         sql.execute("begin")
-        sql.executemany(_INSERT, [(*v, n) for n, v in enumerate(values, first)])
+        first = (one(sql, "select max(row) from messages") or 0) + 1
+        values = self._values(batch, first)
+        before = sql.total_changes
+        sql.executemany(_INSERT, values)
         if sql.total_changes - before < len(batch):
             self._twice(batch, values, first, source, tally)
+        threads = {r.thread for r in batch}
+        sql.executemany("insert or ignore into touched(thread) values (?)", [(t,) for t in threads if t is not None])
         sql.execute("commit")
 
     def _twice(self, batch: list[Row], values: list[tuple[Any, ...]], first: int, source: str, tally: Tally) -> None:
@@ -76,18 +80,22 @@ class Adding:
                 continue
             tally.note("dropped", "the same id twice: the newest is kept", f"{source}:{row.line}")
             if not _older(row, seen):
-                self._sql.execute(_REPLACE, new)
+                self._sql.execute(_REPLACE, new[:-1])
             there[row.id] = held, max(seen or 0, row.retrieved or 0) or None
 
-    def _values(self, batch: list[Row]) -> list[tuple[Any, ...]]:
-        """_FIELDS of each."""
-        places = [self._names.place(r.place) for r in batch]
+    def _values(self, batch: list[Row], first: int) -> list[tuple[Any, ...]]:
+        """_FIELDS of each, and its row, of which `first` is the first."""
         if self._forgotten:
             for row in batch:
                 if self._forgotten.has(row.id) or (row.author or "") in self._forgotten:
                     row.author, row.text, row.title = None, None, ""
-        authors = [None if r.author is None else self._names.person(r.author, r.bot) for r in batch]
-        scrubbed, named = pseudonym.suspects([f"{r.title}\n{r.text or ''}" if r.title else r.text or "" for r in batch])
+        bots = {r.author for r in batch if r.bot}
+        person: dict[str | None, str | None] = {None: None}
+        person |= {a: self._names.person(a, a in bots) for a in dict.fromkeys(r.author for r in batch) if a is not None}
+        place = {name: self._names.place(name) for name in {r.place for r in batch}}
+        scrubbed, naming = pseudonym.suspects(
+            [f"{r.title}\n{r.text or ''}" if r.title else r.text or "" for r in batch]
+        )
         for n in scrubbed.tolist():
             row = batch[n]
             row.text, row.title = row.text and pseudonym.scrub(row.text), pseudonym.scrub(row.title)
@@ -95,12 +103,26 @@ class Adding:
             clean = self._forgotten.cleaned
             for row in batch:
                 row.text, row.title = row.text and clean(row.text), clean(row.title)
-            places = [clean(place) for place in places]
-        names = np.zeros(len(batch), np.int64)
-        names[named] = 1
+            place = {name: clean(called) for name, called in place.items()}
+        named = np.zeros(len(batch), np.int64)
+        named[naming] = 1
         return [
-            (r.id, r.thread, r.parent, author, r.time, r.text, r.score, place, r.kind, r.title, r.retrieved, name)
-            for r, author, place, name in zip(batch, authors, places, names.tolist(), strict=True)
+            (
+                r.id,
+                r.thread,
+                r.parent,
+                person[r.author],
+                r.time,
+                r.text,
+                r.score,
+                place[r.place],
+                r.kind,
+                r.title,
+                r.retrieved,
+                name,
+                n,
+            )
+            for n, (r, name) in enumerate(zip(batch, named.tolist(), strict=True), first)
         ]
 
 

@@ -24,6 +24,7 @@ from memory.threads import Threads
 STAGING = "import.sqlite"
 READ, LOADED, MOVED = 0, 1, 2  # why a message is here: from a source, for its thread, because its segment is rewritten
 _BATCH = 2000
+_CACHE = 16384  # kB
 
 _SCHEMA = """
 create table messages(
@@ -32,6 +33,7 @@ create table messages(
     said_thread text, said_parent text, said_time integer not null, retrieved integer,
     placeholder integer not null default 0, why integer not null default 0,
     named integer not null default 1);  -- 0: no text of it can name anybody
+create index nowhere on messages(id) where thread is null;
 create table old(  -- what the corpus has of the threads that are touched
     segment integer, row integer, id text, thread text, parent text, author text, time integer, text text,
     score integer, place text, kind text, title text, said_thread text, said_parent text, said_time integer,
@@ -51,11 +53,12 @@ class Record:
         """`key`: names become pseudonyms made with it; None keeps them. `secret`: hashes who was forgotten.
         `segments`: the corpus so far."""
         self.sql = sqlite3.connect(file, isolation_level=None, uri=True)
-        for pragma in ("journal_mode = off", "synchronous = off", "cache_size = -65536"):
+        for pragma in ("journal_mode = off", "synchronous = off", f"cache_size = -{_CACHE}"):
             self.sql.execute(f"pragma {pragma}")
         create(self.sql, "main", parts=True)
         self.sql.executescript(_SCHEMA)
         attach(self.sql, segments)
+        self.sql.execute("pragma temp_store = file")  # sorting takes the cache's size in memory, and files beyond
         self.attached, self.kept = list(segments), list(segments)
         self.last: dict[str, int] = {}  # the codes given so far
         for table in NUMBERED:

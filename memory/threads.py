@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 
@@ -12,6 +13,9 @@ from memory.statements import change, each, one
 
 _BATCH = 2000
 _LOADED = 1  # see record.py
+_SAID = {"thread": "case kind when 'post' then id else said_thread end", "parent": "said_parent", "time": "said_time"}
+_AS_SAID = ", ".join(_SAID.get(name, name) for name in COLUMNS.split(", "))
+_NAMED = "select thread from touched union select said_thread from old where said_thread is not null"  # as threads
 
 
 class Threads:
@@ -23,10 +27,12 @@ class Threads:
     def mend(self, tally: Tally) -> None:
         """Loads what the corpus has of them and makes them trees. What has to be repaired is noted, by its id."""
         lost = self._gather()
-        for id in (id for id, thread in lost.items() if thread is None):
+        gone = [id for id, thread in lost.items() if thread is None]
+        for id in gone:
             tally.note("dropped", "no link_id, and its parent is not in the data", id)
         change(self._sql, "update messages set thread = ? where id = ?", ((at, id) for id, at in lost.items()))
-        self._sql.execute("delete from messages where thread is null or placeholder")
+        change(self._sql, "delete from messages where id = ?", ((id,) for id in gone))
+        self._sql.execute("delete from messages where placeholder and id in (select id from old where placeholder)")
         self._add_roots(tally)
         known = "select 1 from messages where id = ?1 union all select 1 from earlier where id = ?1"
         changes: list[tuple[str | None, int, str]] = []
@@ -52,7 +58,6 @@ class Threads:
         comment as one, the thread where their parent is: None where there is none."""
         touch = "insert or ignore into touched(thread) select"
         self._sql.execute(f"{touch} thread from earlier where id in (select id from messages)")
-        self._sql.execute(f"{touch} said_thread from messages where said_thread is not null")
         self._sql.execute(
             f"""{touch} thread from earlier where thread is not said_thread
                 and said_thread in (select id from messages where kind = 'post')"""
@@ -62,25 +67,23 @@ class Threads:
             self._sql.execute(f"insert into old select * from earlier where thread in ({new})")
             self._sql.execute(
                 f"""insert or ignore into messages({COLUMNS}, why)
-                    select {COLUMNS}, {_LOADED} from old where thread in ({new})"""
+                    select {_AS_SAID}, {_LOADED} from old where thread in ({new})"""
             )
             self._sql.execute("update touched set loaded = 1 where not loaded")
             lost = self._lost()
             found = {(thread,) for thread in lost.values() if thread is not None}
             if not change(self._sql, "insert or ignore into touched(thread) values (?)", found):
                 return lost
+            change(self._sql, "update messages set thread = said_thread where id = ?", ((id,) for id in lost))
 
     def _lost(self) -> dict[str, str | None]:
-        """Sets every thread, parent and time as the source says; id -> thread of those it says nothing of."""
-        said = "case kind when 'post' then id else said_thread end"
-        self._sql.execute(
-            f"""update messages set thread = {said}, parent = said_parent, time = said_time
-                where (thread, parent, time) is not ({said}, said_parent, said_time)"""
-        )
-        comments = "select id from messages where kind != 'post'"
-        there = """select id from earlier where kind != 'post' and id in (select thread from messages)
-                    and id not in (select id from messages)"""
-        self._sql.execute(f"update messages set thread = null where thread in ({comments}) or thread in ({there})")
+        """id -> thread of the comments whose source names none, or a comment as one."""
+        named = f"select id from {{}} where kind != 'post' and id in ({_NAMED})"
+        there = f"{named.format('earlier')} and id not in (select id from messages)"
+        wrong = [id for (id,) in self._sql.execute(f"{named.format('messages')} union all {there}")]
+        if wrong:
+            these = "select value from json_each(?)"
+            self._sql.execute(f"update messages set thread = null where thread in ({these})", (json.dumps(wrong),))
         lost: dict[str, str] = dict(self._sql.execute("select id, said_parent from messages where thread is null"))
         thread_of: dict[str, str | None] = {}
         for id in lost:
@@ -101,9 +104,13 @@ class Threads:
 
     def _add_roots(self, tally: Tally) -> None:
         """A post without author or words for each thread whose own is not there, a second before its oldest comment."""
-        query = """select thread, min(said_time) - 1, min(place) from messages where thread not in
-                   (select id from messages where kind = 'post') group by thread"""
-        missing = self._sql.execute(query).fetchall()
+        post = "select 1 from messages p where p.id = named.thread and p.kind = 'post'"
+        rootless = self._sql.execute(f"select thread from ({_NAMED}) named where not exists ({post})").fetchall()
+        if not rootless:
+            return
+        query = """select thread, min(said_time) - 1, min(place) from messages
+            where thread in (select value from json_each(?)) group by thread"""
+        missing = self._sql.execute(query, (json.dumps([id for (id,) in rootless]),)).fetchall()
         for thread, _, _ in missing:
             tally.note("repaired", "submission not in the data: an empty post stands for it", thread)
         insert = f"""insert into messages
@@ -113,9 +120,14 @@ class Threads:
 
     def _odd(self) -> Iterator[tuple[str, list[tree.Node]]]:
         """The threads that are not plainly trees: where all reply to something earlier in them, nothing is wrong."""
-        odd = """select thread from messages m where case when id = thread then parent is not null else not exists
-            (select 1 from messages p where p.id = m.parent and p.thread = m.thread and p.time < m.time) end"""
-        query = f"""select thread, id, said_parent, said_time from messages where thread in ({odd})
+        self._sql.execute(
+            """create temp table odd as select distinct thread from messages m
+                where case when id = thread then parent is not null else not exists
+                (select 1 from messages p where p.id = m.parent and p.thread = m.thread and p.time < m.time) end"""
+        )
+        if not one(self._sql, "select count(*) from odd"):
+            return
+        query = """select thread, id, said_parent, said_time from messages where thread in (select thread from odd)
             order by thread, id"""
         here, nodes = None, list[tree.Node]()
         for thread, id, parent, time in each(self._sql, query):
