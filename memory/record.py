@@ -30,10 +30,14 @@ _SCHEMA = """
 create table messages(
     row integer primary key, id text not null unique, thread text, parent text, author text, time integer not null,
     text text, score integer, place text not null, kind text not null, title text not null,
-    said_thread text, said_parent text, said_time integer not null, retrieved integer,
-    placeholder integer not null default 0, why integer not null default 0,
+    said_thread text, said_parent text, said_time integer,  -- all null where the tree has what the source says
+    retrieved integer, placeholder integer not null default 0, why integer not null default 0,
     named integer not null default 1);  -- 0: no text of it can name anybody
 create index nowhere on messages(id) where thread is null;
+create view stated as select row, id, thread, parent, author, time, text, score, place, kind, title,
+    iif(said_time is null, thread, said_thread) as said_thread,
+    iif(said_time is null, parent, said_parent) as said_parent,
+    coalesce(said_time, time) as said_time, retrieved, placeholder, why from messages;
 create table old(  -- what the corpus has of the threads that are touched
     segment integer, row integer, id text, thread text, parent text, author text, time integer, text text,
     score integer, place text, kind text, title text, said_thread text, said_parent text, said_time integer,
@@ -69,7 +73,7 @@ class Record:
         self.key = key
         self.forgotten = Forgotten(self.sql, secret)
         self.names = Names(self.sql, key)
-        self._adding = Adding(self.sql, self.names, self.forgotten)
+        self._adding = Adding(self.sql, self.names, self.forgotten, bool(segments))
 
     def close(self) -> None:
         self.sql.close()
@@ -152,7 +156,7 @@ class Record:
         be taken away. What stays in `old` counts no more from now on."""
         now, then = (", ".join(f"{t}.{name}" for name in COLUMNS.split(", ")) for t in ("m", "o"))
         self.sql.execute(
-            f"""create temp table same as select o.id from old o join messages m on m.id = o.id
+            f"""create temp table same as select o.id from old o join stated m on m.id = o.id
                 where ({now}) is ({then}) and m.id not in (select value from json_each(?))""",
             (json.dumps(list(again)),),
         )

@@ -55,7 +55,7 @@ create table {db}.mentions(who integer, row integer, primary key (who, row)) wit
 """
 _INDEXES = """
 create unique index {db}.by_id on messages(id);
-create index {db}.by_thread on messages(thread, time, id);
+create index {db}.by_thread on messages(thread);
 create index {db}.posts on messages(time, id) where kind = 'post';
 create index {db}.strays on messages(said_thread) where thread is not said_thread;
 """

@@ -12,7 +12,7 @@ from typing import Any
 from memory.errors import BadInput, Missing
 
 MANIFEST = "manifest.json"
-FORMAT = 2
+FORMAT = 3
 
 
 def read_manifest(corpus: Path) -> dict[str, Any]:

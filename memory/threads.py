@@ -13,8 +13,11 @@ from memory.statements import change, each, one
 
 _BATCH = 2000
 _LOADED = 1  # see record.py
-_SAID = {"thread": "case kind when 'post' then id else said_thread end", "parent": "said_parent", "time": "said_time"}
-_AS_SAID = ", ".join(_SAID.get(name, name) for name in COLUMNS.split(", "))
+_COLUMNS = COLUMNS.replace("said_thread, said_parent, said_time, ", "")
+_SAID = {"thread": "iif(kind = 'post', id, said_thread)", "parent": "said_parent", "time": "said_time"}
+_AS_SAID = ", ".join(_SAID.get(name, name) for name in _COLUMNS.split(", "))
+_KEEP = """said_thread = iif(said_time is null, thread, said_thread), said_parent = iif(said_time is null, parent,
+    said_parent), said_time = coalesce(said_time, time)"""  # what the source says, before something else is written
 _NAMED = "select thread from touched union select said_thread from old where said_thread is not null"  # as threads
 
 
@@ -30,7 +33,8 @@ class Threads:
         gone = [id for id, thread in lost.items() if thread is None]
         for id in gone:
             tally.note("dropped", "no link_id, and its parent is not in the data", id)
-        change(self._sql, "update messages set thread = ? where id = ?", ((at, id) for id, at in lost.items()))
+        found = ((at, id) for id, at in lost.items() if at is not None)
+        change(self._sql, f"update messages set {_KEEP}, thread = ? where id = ?", found)
         change(self._sql, "delete from messages where id = ?", ((id,) for id in gone))
         self._sql.execute("delete from messages where placeholder and id in (select id from old where placeholder)")
         self._add_roots(tally)
@@ -50,8 +54,8 @@ class Threads:
         self._store(changes)
 
     def _store(self, changes: list[tuple[str | None, int, str]]) -> None:
-        set_ = "update messages set parent = ?1, time = ?2 where id = ?3 and (parent is not ?1 or time != ?2)"
-        change(self._sql, set_, changes)
+        set_ = f"update messages set {_KEEP}, parent = ?1, time = ?2"
+        change(self._sql, f"{set_} where id = ?3 and (parent is not ?1 or time != ?2)", changes)
 
     def _gather(self) -> dict[str, str | None]:
         """Loads threads until nothing outside bears on what is here; for comments whose source names no thread, or a
@@ -66,7 +70,7 @@ class Threads:
         while True:
             self._sql.execute(f"insert into old select * from earlier where thread in ({new})")
             self._sql.execute(
-                f"""insert or ignore into messages({COLUMNS}, why)
+                f"""insert or ignore into messages({_COLUMNS}, why)
                     select {_AS_SAID}, {_LOADED} from old where thread in ({new})"""
             )
             self._sql.execute("update touched set loaded = 1 where not loaded")
@@ -74,7 +78,10 @@ class Threads:
             found = {(thread,) for thread in lost.values() if thread is not None}
             if not change(self._sql, "insert or ignore into touched(thread) values (?)", found):
                 return lost
-            change(self._sql, "update messages set thread = said_thread where id = ?", ((id,) for id in lost))
+            as_said = (
+                "update messages set thread = said_thread, said_time = null where id = ? and said_time is not null"
+            )
+            change(self._sql, as_said, ((id,) for id in lost))
 
     def _lost(self) -> dict[str, str | None]:
         """id -> thread of the comments whose source names none, or a comment as one."""
@@ -83,8 +90,10 @@ class Threads:
         wrong = [id for (id,) in self._sql.execute(f"{named.format('messages')} union all {there}")]
         if wrong:
             these = "select value from json_each(?)"
-            self._sql.execute(f"update messages set thread = null where thread in ({these})", (json.dumps(wrong),))
-        lost: dict[str, str] = dict(self._sql.execute("select id, said_parent from messages where thread is null"))
+            self._sql.execute(
+                f"update messages set {_KEEP}, thread = null where thread in ({these})", (json.dumps(wrong),)
+            )
+        lost: dict[str, str] = dict(self._sql.execute("select id, parent from messages where thread is null"))
         thread_of: dict[str, str | None] = {}
         for id in lost:
             walk: list[str] = []
@@ -108,14 +117,14 @@ class Threads:
         rootless = self._sql.execute(f"select thread from ({_NAMED}) named where not exists ({post})").fetchall()
         if not rootless:
             return
-        query = """select thread, min(said_time) - 1, min(place) from messages
+        query = """select thread, min(time) - 1, min(place) from messages
             where thread in (select value from json_each(?)) group by thread"""
         missing = self._sql.execute(query, (json.dumps([id for (id,) in rootless]),)).fetchall()
         for thread, _, _ in missing:
             tally.note("repaired", "submission not in the data: an empty post stands for it", thread)
         insert = f"""insert into messages
-            (id, thread, said_thread, time, said_time, place, kind, title, why, placeholder)
-            values (?1, ?1, ?1, ?2, ?2, ?3, 'post', '', {_LOADED}, 1)"""
+            (id, thread, time, place, kind, title, why, placeholder)
+            values (?1, ?1, ?2, ?3, 'post', '', {_LOADED}, 1)"""
         change(self._sql, insert, missing)
 
     def _odd(self) -> Iterator[tuple[str, list[tree.Node]]]:
@@ -127,7 +136,7 @@ class Threads:
         )
         if not one(self._sql, "select count(*) from odd"):
             return
-        query = """select thread, id, said_parent, said_time from messages where thread in (select thread from odd)
+        query = """select thread, id, said_parent, said_time from stated where thread in (select thread from odd)
             order by thread, id"""
         here, nodes = None, list[tree.Node]()
         for thread, id, parent, time in each(self._sql, query):

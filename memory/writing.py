@@ -127,7 +127,7 @@ def _sort(record: Record, schema: str) -> None:
     sql.execute(f"insert into {schema}.messages values (-1, {', '.join('0' * (_COLUMNS + 1))})")  # counted on from here
     sql.execute(
         f"""insert into {schema}.messages select null, {columns}, {SPOKEN} as spoken
-            from messages m left join here_authors a on a.name = m.author
+            from stated m left join here_authors a on a.name = m.author
             order by case when not spoken then {silent} when a.bot = 0 then a.code else {nobody} end, m.time, m.id"""
     )
     sql.execute(f"delete from {schema}.messages where row < 0")
