@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-UNREAD = ""  # the third class
+UNREAD = -1  # the third class
 BINS = 10
 
 
@@ -37,9 +37,9 @@ def f1(
         return math.nan
     from sklearn.metrics import f1_score  # type: ignore[import-untyped]
 
-    said = [UNREAD if g is None else g for g in guess]
-    counted, how = (list(labels)[:1], "macro") if average == "first" else (list(labels), average)
-    return float(f1_score(list(truth), said, labels=counted, average=how, zero_division=0))
+    coded, said = _coded(truth, guess, labels)
+    counted, how = ([0], "macro") if average == "first" else (list(range(len(labels))), average)
+    return float(f1_score(coded, said, labels=counted, average=how, zero_division=0))
 
 
 def mcc(truth: Sequence[str], guess: Sequence[str | None]) -> float:
@@ -49,12 +49,11 @@ def mcc(truth: Sequence[str], guess: Sequence[str | None]) -> float:
     """
     if not truth:
         return math.nan
-    said = [UNREAD if g is None else g for g in guess]
-    if len({*truth}) < 2 or len({*said}) < 2:
+    if len({*truth}) < 2 or len({*guess}) < 2:
         return 0.0
     from sklearn.metrics import matthews_corrcoef
 
-    return float(matthews_corrcoef(list(truth), said))
+    return float(matthews_corrcoef(*_coded(truth, guess, sorted({*truth}))))
 
 
 def balanced_accuracy(truth: Sequence[str], guess: Sequence[str | None]) -> float:
@@ -63,8 +62,9 @@ def balanced_accuracy(truth: Sequence[str], guess: Sequence[str | None]) -> floa
         return math.nan
     from sklearn.metrics import recall_score
 
-    said = [UNREAD if g is None else g for g in guess]
-    return float(recall_score(list(truth), said, labels=sorted({*truth}), average="macro", zero_division=0))
+    present = sorted({*truth})
+    coded, said = _coded(truth, guess, present)
+    return float(recall_score(coded, said, labels=list(range(len(present))), average="macro", zero_division=0))
 
 
 def auc(truth: Sequence[str], p: Sequence[float], labels: Sequence[str]) -> float:
@@ -110,6 +110,16 @@ def reliability(
         if len(at):
             found.append((n / bins, (n + 1) / bins, len(at), float(sure[at].mean()), float(hit[at].mean())))
     return found
+
+
+def _coded(
+    truth: Sequence[str], guess: Sequence[str | None], labels: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Each label as its place in `labels`, one that is not there as a class of its own, None as UNREAD: scikit-learn
+    takes less than half the time for numbers."""
+    known = [*labels, *sorted({g for g in (*truth, *guess) if g is not None} - {*labels})]
+    code: dict[str | None, int] = {None: UNREAD, **{label: n for n, label in enumerate(known)}}
+    return np.array([code[t] for t in truth], np.int64), np.array([code[g] for g in guess], np.int64)
 
 
 def _bins(sure: NDArray[np.float64], bins: int, mass: bool) -> list[NDArray[np.intp]]:
