@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +23,20 @@ from memory.message import Message, Thread
 from memory.recall import History
 from simulator.records import Slot
 
-if TYPE_CHECKING:
-    from memory.corpus import Corpus
-
 PHRASE = "I agree with you."
 ONE = 1.0  # what a message starts with on Reddit: the last resort where nothing earlier has a score
 
-Scores = NDArray[np.int64]
+Scores = NDArray[Any]  # (n,), whole numbers as a rule, by time
 Guess = tuple[Value, bool]  # the guess, and whether it had to fall back
+
+
+class Earlier(Protocol):
+    """Everybody's past: memory.corpus.Corpus, or the benchmark's own file."""
+
+    def scores(
+        self, *, before: int, place: str | None = None, author: str | None = None, outside: str | None = None
+    ) -> Scores: ...
+    def others(self, *, before: int, place: str, author: str, outside: str, k: int, seed: int) -> list[Message]: ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class Known:
     place: str
     thread: Thread
     history: History
-    corpus: Corpus
+    corpus: Earlier
     seed: int
 
     @cached_property

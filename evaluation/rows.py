@@ -12,6 +12,7 @@ from evaluation.tasks import Kind, Value
 from memory.errors import BadInput
 
 MODEL = "model"
+BASELINE = "baseline:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

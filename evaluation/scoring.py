@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluation import baselines, metrics, tasks
 from evaluation.played import played
-from evaluation.rows import MODEL, Scored, dump, load
+from evaluation.rows import BASELINE, MODEL, Scored, dump, load
 from evaluation.spread import Intervals
 from evaluation.stats import Interval
 from evaluation.tasks import Kind, Task
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BASELINE", "MODEL", "Cell", "Scored", "dump", "load", "score", "table"]
 
-BASELINE = "baseline:"
 SKILL = {"label": "brier", "number": "mae"}  # the error that skill is measured by
 PLACES = 6  # decimals of a stored metric value
 

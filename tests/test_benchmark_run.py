@@ -11,15 +11,19 @@ from typing import Any
 import pytest
 
 from bench.benchmark_file import generate
+from evaluation import baselines
 from evaluation.benchmark import command, tables
 from evaluation.benchmark.command import bench
 from evaluation.benchmark.domains import DOMAINS, places
+from evaluation.benchmark.items import TASKS
 from evaluation.benchmark.posts import read_posts
 from evaluation.benchmark.published import published
 from evaluation.benchmark.reference import Reference
 from evaluation.benchmark.sources import open_source
 from evaluation.benchmark.spec import BenchSpec
 from evaluation.cli import main
+from evaluation.rows import BASELINE
+from evaluation.tasks import load
 from memory.errors import BadInput, Busy, Missing
 from memory.lock import held
 from simulator.llm import ModelError, Request
@@ -134,7 +138,7 @@ def test_seeds_give_other_draws_of_the_same_items(corpus: Path, tmp_path: Path) 
 
 def test_the_reference_is_run_on_its_own_file_and_keeps_no_names(tmp_path: Path) -> None:
     bench(reference(), tmp_path, lambda name: Scripted(say))
-    rows = loaded(tmp_path)
+    rows = [row for row in loaded(tmp_path) if row["system"] == "model"]
     assert len(rows) == 3 * 3 * 4 * 2
     assert all(row["switches"]["target_by_score"] is True and len(row["switches"]) > 8 for row in rows)
     kept = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".sqlite")
@@ -149,7 +153,7 @@ def test_reference_tables_count_both_ways_and_name_the_oracle(tmp_path: Path) ->
     model = Scripted(lambda request: say(request) if next(answers) % 3 else "who knows?")
     bench(reference(settings=("p-conv",), items=9), tmp_path, lambda name: model)
     made = [line for line in tables.lines(loaded(tmp_path)) if not line.place]
-    notes = {line.note for line in made if line.task == "sentiment" and line.note}
+    notes = {line.note for line in made if line.task == "sentiment" and line.note.endswith(tuple(tables.COUNTED))}
     assert notes == {f"{reader} reader, {how}" for reader in ("chat", "log") for how in tables.COUNTED}
     there, here = (
         next(line for line in made if line.task == "sentiment" and line.note == f"chat reader, {how}")
@@ -160,6 +164,10 @@ def test_reference_tables_count_both_ways_and_name_the_oracle(tmp_path: Path) ->
     oracle = [line.note for line in made if line.task == "generation" and line.note.startswith("oracle best of 2")]
     assert len(oracle) == len(set(oracle)) == 2
     assert any(line.cell == ("baseline:always_positive",) for line in made)
+    for task in TASKS:
+        wanted = [BASELINE + b.name for b in baselines.of_kind(load(task).KIND)]
+        found = [line.cell[0] for line in made if line.task == task and line.cell[0].startswith(BASELINE)]
+        assert [name for name in found if name != "baseline:always_positive"] == wanted
     assert {line.place for line in tables.lines(loaded(tmp_path))} >= {"", "life", "movies", tables.NOWHERE}
 
 

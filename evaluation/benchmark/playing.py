@@ -52,8 +52,8 @@ class Source(Protocol):
     def decides(self, job: Job) -> dict[str, Any]:
         """What decides the answers of a cell besides the spec: data, items, wording."""
 
-    async def rows(self, job: Job, turns: Sequence[Turn], first: bool) -> list[dict[str, Any]]:
-        """One row per (item, task, repeat) of a cell; with `first` those of the baselines too."""
+    async def rows(self, job: Job, turns: Sequence[Turn], done: Sequence[Job]) -> list[dict[str, Any]]:
+        """One row per (item, task, repeat) of a cell; those of the baselines too, where no job `done` has had them."""
 
     def counts(self) -> list[tuple[str, TaskName | str, str, int]]:
         """(setting, task, what, how many) of the selection."""
@@ -127,8 +127,10 @@ def manifest(spec: BenchSpec, job: Job, source: Source, model: str, folder: Path
 async def rows(spec: BenchSpec, source: Source, out: Path) -> list[dict[str, Any]]:
     """The rows of all cells that have turns, made from their logs alone; baselines once."""
     found: list[dict[str, Any]] = []
+    done: list[Job] = []
     for job in spec.jobs():
         turns = await asyncio.to_thread(runlog.turns, out / CELLS / job.folder)
         if turns:
-            found += await source.rows(job, turns, first=not found)
+            found += await source.rows(job, turns, done)
+            done.append(job)
     return found

@@ -6,14 +6,16 @@ import math
 from typing import Any, Protocol
 
 from evaluation.benchmark import answers, figures, wording
+from evaluation.benchmark.guesses import slot_of
 from evaluation.benchmark.items import Item, TaskName
 from evaluation.benchmark.playing import Log
 from evaluation.benchmark.posts import Posts
 from evaluation.benchmark.spec import BenchSpec, Job
+from evaluation.rows import MODEL
 from simulator.answering import turn_seed
 from simulator.llm import LLM, ModelError, Request
 from simulator.prompt import prompt_hash
-from simulator.records import Slot, Turn
+from simulator.records import Turn
 
 MAX_TOKENS: dict[TaskName, int] = {"sentiment": 10, "impact": 25, "generation": 256}  # as for GPT there
 TEMPERATURE: dict[TaskName, float] = {"sentiment": 0.0, "impact": 0.0, "generation": 0.7}
@@ -33,9 +35,7 @@ async def answer(  # noqa: PLR0913 - one caller; what makes one line of the log
 
     Raises: ModelError, a fatal one; nothing is logged for it.
     """
-    when = item.target.time
-    user = item.post.partition("p")[0]  # the number of the person: logs keep no names
-    slot = Slot(item.post, item.id, user, item.target.parent, int(when.timestamp()) if when else 0)
+    slot = slot_of(item)
     if (slot.thread, slot.id, item.task, repeat) in log.done:
         return
     messages = wording.prompt(item, source.posts, source.spec.switches)
@@ -61,9 +61,9 @@ def row(item: Item, turn: Turn, job: Job, spec: BenchSpec) -> dict[str, Any]:
     done = turn.completion
     read = {reader: answers.read(item.task, done.text, reader) if done else None for reader in ("chat", "log")}
     found: dict[str, Any] = {
-        "protocol": "reference", "run": turn.run, "task": item.task, "setting": item.setting, "policy": "",
-        "model": turn.model, "seed": job.seed, "repeat": turn.repeat, "thread": item.post, "slot": item.id,
-        "user": turn.slot.author, "place": item.domain, "truth": item.truth,
+        "protocol": "reference", "system": MODEL, "run": turn.run, "task": item.task, "setting": item.setting,
+        "policy": "", "model": turn.model, "seed": job.seed, "repeat": turn.repeat, "thread": item.post,
+        "slot": item.id, "user": turn.slot.author, "place": item.domain, "truth": item.truth,
         "answer": done.text if done else None, "value": {name: _finite(value) for name, value in read.items()},
         "failure": turn.failure or (None if read["chat"] is not None else "unparseable"), "reason": turn.reason,
         "example": item.example.post if item.example else None, "switches": spec.switches.named(),

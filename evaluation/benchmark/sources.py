@@ -15,7 +15,9 @@ import memory.retrievers
 from evaluation import tasks
 from evaluation.benchmark import corrected
 from evaluation.benchmark.grid import CELLS
+from evaluation.benchmark.guesses import guesses
 from evaluation.benchmark.items import SETTINGS, Item, Selection, Setting, TaskName
+from evaluation.benchmark.past import FilePast
 from evaluation.benchmark.playing import Log, Question, Source
 from evaluation.benchmark.posts import read_posts
 from evaluation.benchmark.reference import Reference
@@ -110,7 +112,7 @@ class Corrected:
             "asks": {name: asdict(tasks.load(name).ASK) for name in self.spec.tasks},
         }
 
-    async def rows(self, job: Job, turns: Sequence[Turn], first: bool) -> list[dict[str, Any]]:
+    async def rows(self, job: Job, turns: Sequence[Turn], done: Sequence[Job]) -> list[dict[str, Any]]:
         from evaluation.rows import MODEL
         from evaluation.scoring import score
 
@@ -119,7 +121,7 @@ class Corrected:
         about |= {"conversation": cell.conversation, "policy": job.policy}
         kept = {(t.slot.thread, t.id) for t in self.targets}
         scored = await score([t for t in turns if (t.slot.thread, t.slot.id) in kept], self.store)
-        return [about | asdict(r) | {"seed": job.seed} for r in scored if first or r.system == MODEL]
+        return [about | asdict(r) | {"seed": job.seed} for r in scored if not done or r.system == MODEL]
 
     def counts(self) -> list[tuple[str, TaskName | str, str, int]]:
         places = Counter(target.message.place for target in self.targets)
@@ -177,11 +179,20 @@ class Referenced:
         with self.data.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
-    async def rows(self, job: Job, turns: Sequence[Turn], first: bool) -> list[dict[str, Any]]:
+    async def rows(self, job: Job, turns: Sequence[Turn], done: Sequence[Job]) -> list[dict[str, Any]]:
         setting = cast(Setting, job.setting)
         items = {(task, item.post, item.id): item for task in self.spec.tasks for item in self.items(task, setting)}
         known = [(items.get((cast(TaskName, t.ask), t.slot.thread, t.slot.id)), t) for t in turns]
-        return with_cosines([row(item, turn, job, self.spec) for item, turn in known if item is not None], self.spec)
+        found = [row(item, turn, job, self.spec) for item, turn in known if item is not None]
+        if not any(other.setting == setting for other in done):  # each setting has items of its own
+            asked = {(r["task"], r["thread"], r["slot"]) for r in found}
+            those = [item for key, item in items.items() if key in asked]
+            found += await guesses(those, self.posts, self._past, self.spec.draw)
+        return with_cosines(found, self.spec)
+
+    @cached_property
+    def _past(self) -> FilePast:
+        return FilePast(self.posts, self.spec.embedder)
 
     def counts(self) -> list[tuple[str, TaskName | str, str, int]]:
         found: list[tuple[str, TaskName | str, str, int]] = []

@@ -11,6 +11,7 @@ from evaluation.benchmark import figures
 from evaluation.benchmark.domains import places
 from evaluation.benchmark.figures import Counting
 from evaluation.benchmark.items import POSITIVE
+from evaluation.rows import BASELINE, MODEL
 from evaluation.stats import Interval
 
 Row = dict[str, Any]
@@ -50,10 +51,9 @@ def lines(rows: Sequence[Row]) -> list[Line]:
 
 def _over(rows: Sequence[Row], place: str) -> Iterable[Line]:
     there = [row for row in rows if row["protocol"] == "reference"]
-    groups = _grouped(there)
-    for cell, own in groups.items():
+    for cell, own in _grouped([row for row in there if row["system"] == MODEL]).items():
         yield from _reference(cell[0], place, cell[1:], own)
-    yield from _constants({cell[0]: own for cell, own in reversed(groups.items())}, place)
+    yield from guessed([row for row in there if row["system"] != MODEL], place)
     yield from _corrected([row for row in rows if row["protocol"] == "corrected"], place)
 
 
@@ -68,7 +68,7 @@ def _corrected(rows: Sequence[Row], place: str) -> Iterable[Line]:
     from dataclasses import fields
 
     from evaluation.metrics import headline
-    from evaluation.rows import MODEL, Scored
+    from evaluation.rows import Scored
     from evaluation.scoring import table
 
     own = {f.name for f in fields(Scored)}
@@ -97,16 +97,34 @@ def _reference(task: str, place: str, cell: tuple[str, ...], rows: Sequence[Row]
             yield Line(task, place, cell, len(rows), unread, make(truth, said, counting), note)
 
 
-def _constants(first: dict[str, list[Row]], place: str) -> Iterable[Line]:
-    """What a guess without a model gets on the items of the first cell of each task."""
-    if rows := first.get("sentiment"):
-        truth = [row["truth"] for row in rows]
-        values = figures.classification(truth, [POSITIVE] * len(rows), "wrong")
-        yield Line("sentiment", place, ("baseline:always_positive",), len(rows), 0, values)
-    if rows := first.get("impact"):
-        truth = [row["truth"] for row in rows]
-        values = figures.regression(truth, [figures.FILL] * len(rows), "wrong")
-        yield Line("impact", place, ("baseline:one",), len(rows), 0, values)
+def guessed(rows: Sequence[Row], place: str) -> Iterable[Line]:
+    """The baselines, once for each set of items; settings with the same items share a line. "always positive" stands
+    there too: what the reference's own figures have to beat."""
+    settings: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for row in rows:
+        settings.setdefault((row["task"], row["system"]), {}).setdefault(row["setting"], []).append(row)
+    for (task, system), each in settings.items():
+        sets: dict[frozenset[tuple[str, str]], list[str]] = {}
+        for setting, own in each.items():
+            sets.setdefault(frozenset((row["thread"], row["slot"]) for row in own), []).append(setting)
+        for names in sets.values():
+            own, cell = each[names[0]], (system, *((" = ".join(names),) if len(sets) > 1 else ()))
+            yield _guessed(task, place, cell, own)
+            if system == BASELINE + "majority":
+                always = [row | {"value": {"chat": POSITIVE}} for row in own]
+                yield _guessed(task, place, (BASELINE + "always_positive", *cell[1:]), always)
+
+
+def _guessed(task: str, place: str, cell: tuple[str, ...], rows: Sequence[Row]) -> Line:
+    truth, said = [row["truth"] for row in rows], [row["value"]["chat"] for row in rows]
+    note = "hindsight: reads a score of the item's own post" if any(row.get("hindsight") for row in rows) else ""
+    if task == "generation":
+        targets = [row for row in rows if row["truth"]]
+        names = sorted({name for row in targets for name in row["metrics"]})
+        values = {n: figures.mean_of([row["metrics"].get(n) for row in targets], "wrong") for n in names}
+        return Line(task, place, cell, len(targets), 0, values, note)
+    make: Any = figures.classification if task == "sentiment" else figures.regression
+    return Line(task, place, cell, len(rows), 0, make(truth, said, "wrong"), note)
 
 
 def _texts(place: str, cell: tuple[str, ...], rows: Sequence[Row], failed: int) -> Iterable[Line]:
