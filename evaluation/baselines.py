@@ -17,8 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.positive import Cut, Positive
 from evaluation.tasks import Kind, Value
-from evaluation.tasks.sentiment import label
+from evaluation.tasks.sentiment import NEGATIVE, POSITIVE, label
 from memory.message import Message, Thread
 from memory.recall import History
 from simulator.records import Slot
@@ -26,6 +27,7 @@ from simulator.records import Slot
 PHRASE = "I agree with you."
 ONE = 1.0  # what a message starts with on Reddit: the last resort where nothing earlier has a score
 
+USUAL = Positive()
 Scores = NDArray[Any]  # (n,), whole numbers as a rule, by time
 Guess = tuple[Value, bool]  # the guess, and whether it had to fall back
 
@@ -49,6 +51,12 @@ class Known:
     history: History
     corpus: Earlier
     seed: int
+    positive: Positive = USUAL  # which scores count as well received
+
+    @cached_property
+    def cut(self) -> Cut:
+        """Of the moment: from the community's scores so far."""
+        return self.positive.cut(self.scores("community")[0])
 
     @cached_property
     def everybody(self) -> Scores:
@@ -102,7 +110,7 @@ def fill(known: Known) -> float:
 def _majority(level: str) -> Callable[[Known], Awaitable[Guess]]:
     async def guess(known: Known) -> Guess:
         found, wider = known.scores(level)
-        return label(1 if (found > 0).mean() >= 0.5 else 0), wider  # a tie is positive
+        return (POSITIVE if known.cut.share(found) >= 0.5 else NEGATIVE), wider  # a tie is positive
 
     return guess
 
@@ -116,7 +124,7 @@ def _middle(level: str, of: Callable[[Scores], np.floating]) -> Callable[[Known]
 
 
 def _share(level: str) -> Callable[[Known], float]:
-    return lambda known: float((known.scores(level)[0] > 0).mean())
+    return lambda known: known.cut.share(known.scores(level)[0])
 
 
 async def _one(known: Known) -> Guess:
@@ -131,7 +139,7 @@ async def _parent_score(known: Known) -> Guess:
 
 async def _parent_label(known: Known) -> Guess:
     score, fallback = await _parent_score(known)
-    return label(float(score)), fallback
+    return label(float(score), known.cut), fallback
 
 
 async def _parent_copy(known: Known) -> Guess:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluation.options import of_asks
 from evaluation.played import played
 from evaluation.report import write_report
 from evaluation.rows import dump
@@ -60,7 +61,7 @@ def make(run: Path, corpus: Path | None = None) -> Results:
         raise BadInput(f"{run} has no finished turn yet; go on with: personaconv simulate")
     store = open_store(run, manifest, corpus)
     try:
-        scored = asyncio.run(score(turns, store))
+        scored = asyncio.run(score(turns, store, of_asks(manifest["decides"]["asks"])))
         cells = table(scored)
         dump(scored, run / SCORES)
         report = write_report(run, manifest, turns, scored, cells, store)

@@ -20,7 +20,8 @@ class Scored:
     """One scored answer. `truth` None: the real score or text is unknown, so this is no target (counted, not measured).
 
     `value` None: nothing readable, see `failure`; `fill` is then the number measured in its place. `fallback`: a
-    baseline found nothing earlier. `detail`: path of reading, p, mass. `metrics` and `stamps` share their keys.
+    baseline found nothing earlier. `detail`: path of reading, p, mass, and the `cut` that an option sets. `options`: of
+    the task. `metrics` and `stamps` share their keys.
     """
 
     run: str
@@ -52,6 +53,7 @@ class Scored:
     fallback: bool = False
     hindsight: bool = False
     detail: dict[str, float | str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     stamps: dict[str, str] = field(default_factory=dict)
     finish: str = ""

@@ -14,6 +14,7 @@ import simulator.schedulers
 from evaluation import tasks
 from evaluation.console import Live, show
 from evaluation.metrics import headline
+from evaluation.options import opted, split
 from evaluation.playing import Sitting, sit
 from memory import policy
 from simulator.llm import LLM
@@ -36,7 +37,11 @@ def asks(probes: Sequence[str] | None = None, model: str = "") -> tuple[Ask, ...
     Of the embedded `model` a reply is one line of at most ONE_LINE tokens: it seldom ends by itself, and a message
     that is not at its end is a failed turn (23 of 30 replies were)."""
     wanted = PROBES if not probes else () if list(probes) == ["none"] else tuple(probes)
-    found = [tasks.load(name).ASK for name in ("generation", *(n for n in wanted if n != "generation"))]
+    named = dict(split(probe) for probe in wanted)
+    found = [
+        opted(tasks.load(name).ASK, named.get(name, {}))
+        for name in ("generation", *(n for n in named if n != "generation"))
+    ]
     if model == "embedded":
         found[0] = dataclasses.replace(found[0], stop=("\n",), max_tokens=ONE_LINE)
     return tuple(found)

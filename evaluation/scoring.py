@@ -13,7 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluation import baselines, metrics, tasks
+from evaluation.measuring import measured, number, probability
 from evaluation.played import played
+from evaluation.positive import DEFAULT, Positive
 from evaluation.rows import BASELINE, MODEL, Scored, dump, load
 from evaluation.spread import Intervals
 from evaluation.stats import Interval
@@ -25,10 +27,10 @@ from simulator.records import ASIDE, Turn
 if TYPE_CHECKING:
     from memory.store import MemoryStore
 
-__all__ = ["BASELINE", "MODEL", "Cell", "Scored", "dump", "load", "score", "table"]
+__all__ = ["BASELINE", "MODEL", "Cell", "Scored", "dump", "load", "number", "probability", "score", "table"]
 
+Options = Mapping[str, str]
 SKILL = {"label": "brier", "number": "mae"}  # the error that skill is measured by
-PLACES = 6  # decimals of a stored metric value
 
 
 class Sight(NamedTuple):
@@ -38,11 +40,13 @@ class Sight(NamedTuple):
     masked: Thread
 
 
-async def score(turns: Sequence[Turn], store: MemoryStore) -> list[Scored]:
+async def score(
+    turns: Sequence[Turn], store: MemoryStore, options: Mapping[str, Options] | None = None
+) -> list[Scored]:
     """Rows for all turns and for the baselines on the same targets, in the order of Scored.key.
 
     In replay a probe judges the true message; in a rollout the simulated one, against the score of the true one.
-    Baselines always see the real thread.
+    Baselines always see the real thread. `options`: of each ask's task, as the manifest has them.
 
     Raises:
         UnknownName: a turn of an ask that no task reads, or of a thread or message that the corpus does not have.
@@ -54,13 +58,18 @@ async def score(turns: Sequence[Turn], store: MemoryStore) -> list[Scored]:
         if turn.ask not in known_tasks:
             raise UnknownName("ask of a turn", turn.ask, known_tasks)
         name, task = known_tasks[turn.ask]
-        rows += await _rows(turn, name, task, threads[turn.slot.thread], store)
-    return sorted(await _measured(rows, store), key=lambda row: row.key)
+        own = (options or {}).get(turn.ask, {})
+        rows += await _rows(turn, name, task, threads[turn.slot.thread], store, own)
+    return sorted(await measured(rows, store), key=lambda row: row.key)
 
 
-async def _rows(turn: Turn, name: str, task: Task, thread: Sight, store: MemoryStore) -> list[Scored]:
+async def _rows(turn: Turn, name: str, task: Task, thread: Sight, store: MemoryStore, options: Options) -> list[Scored]:
     """The model's row and, where the truth is known (never of a slot that a scheduler made), one for each baseline."""
     slot, message = turn.slot, None if turn.slot.made else thread.real[turn.slot.id]
+    known = None
+    if message is not None:
+        cut = thread.masked.before(slot.time, answering=slot.parent)
+        known = _known(turn, message, cut, store, Positive.of(options.get("positive", DEFAULT)))
     blank = Scored(
         run=turn.run,
         mode=turn.mode,
@@ -78,12 +87,14 @@ async def _rows(turn: Turn, name: str, task: Task, thread: Sight, store: MemoryS
         history=turn.history,
         judged=turn.judged,
         seed=turn.seed,
-        truth=task.truth(message) if message else None,
+        truth=task.truth(message, known.cut) if message and known else None,
+        options=dict(options),
     )
     answered = _model_row(blank, turn, task)
-    if message is None or blank.truth is None:
+    if known is not None:
+        answered = replace(answered, detail=answered.detail | _cut(known))
+    if known is None or blank.truth is None:
         return [answered]
-    known = _known(turn, message, thread.masked.before(slot.time, answering=slot.parent), store)
     if answered.value is None and task.KIND == "number":
         answered = replace(answered, fill=baselines.fill(known))
     seeing = replace(known, thread=thread.real.before(slot.time, answering=slot.parent))
@@ -92,15 +103,21 @@ async def _rows(turn: Turn, name: str, task: Task, thread: Sight, store: MemoryS
         value, fallback = await baseline.guess(seeing if baseline.hindsight else known)
         system = BASELINE + baseline.name
         detail: dict[str, float | str] = {"p": baseline.p(known)} if baseline.p else {}
+        detail |= _cut(known)
         guessed = replace(blank, system=system, value=value, fallback=fallback, hindsight=baseline.hindsight)
         rows.append(replace(guessed, detail=detail))
     return rows
 
 
-def _known(turn: Turn, message: Message, cut: Thread, store: MemoryStore) -> baselines.Known:
+def _cut(known: baselines.Known) -> dict[str, float | str]:
+    """Where "positive" begins, where an option decides it."""
+    return {} if known.positive.text == DEFAULT else {"cut": known.cut.at}
+
+
+def _known(turn: Turn, message: Message, cut: Thread, store: MemoryStore, positive: Positive) -> baselines.Known:
     """What a baseline may look at; `cut` is the thread before the slot's moment, its scores hidden."""
     history = store.history(turn.slot.author, before=turn.slot.time)
-    return baselines.Known(turn.slot, message.place, cut, history, store.corpus, turn.seed)
+    return baselines.Known(turn.slot, message.place, cut, history, store.corpus, turn.seed, positive)
 
 
 def _model_row(blank: Scored, turn: Turn, task: Task) -> Scored:
@@ -126,65 +143,6 @@ def _model_row(blank: Scored, turn: Turn, task: Task) -> Scored:
         cached=done.cached if done else None,
         seconds=done.seconds if done else 0.0,
     )
-
-
-async def _measured(rows: list[Scored], store: MemoryStore) -> list[Scored]:
-    """The rows with the values of their own answers; means and whole-cell metrics are made from these by table()."""
-    similar = await _similarities([(str(r.truth), str(r.value)) for r in rows if _has_texts(r)], store)
-    done = []
-    for row in rows:
-        if row.truth is None:
-            done.append(row)
-            continue
-        values: dict[str, float]
-        if row.kind == "label":
-            labels = tasks.load(row.task).ASK.labels
-            correct = float(row.value == row.truth)
-            values = {"correct": correct, "brier": metrics.labels.brier(str(row.truth), probability(row), labels)}
-        elif row.kind == "number":
-            true, said = float(row.truth), number(row)
-            slog = metrics.numbers.slog
-            values = {"abs_error": abs(true - said), "slog_error": abs(slog(true) - slog(said))}
-        elif _has_texts(row):
-            pair = str(row.truth), str(row.value)
-            values = metrics.texts.overlaps(*pair) | {"sbert": similar[pair]}
-        else:
-            values = metrics.texts.worst(str(row.truth)) | {"sbert": 0.0}
-        stamps = {m.item: m.stamp(store.embedder) for m in metrics.of_kind(row.kind) if m.item}
-        done.append(replace(row, metrics={k: round(v, PLACES) for k, v in values.items()}, stamps=stamps))
-    return done
-
-
-def _has_texts(row: Scored) -> bool:
-    return row.kind == "text" and row.truth is not None and row.value is not None
-
-
-async def _similarities(pairs: list[tuple[str, str]], store: MemoryStore) -> dict[tuple[str, str], float]:
-    if not pairs:
-        return {}
-    texts = sorted({text for pair in pairs for text in pair})
-    vectors = await store.embed(texts)
-    row = {text: n for n, text in enumerate(texts)}
-    unique = sorted(set(pairs))
-    found = metrics.cosine(vectors[[row[a] for a, _ in unique]], vectors[[row[b] for _, b in unique]])
-    return dict(zip(unique, found.tolist(), strict=True))
-
-
-def number(row: Scored) -> float:
-    """What is measured of a number row: its value, else its fill."""
-    return float(row.value if row.value is not None else row.fill if row.fill is not None else baselines.ONE)
-
-
-def probability(row: Scored) -> float:
-    """P(first label): what was stated, where the answer was read from it, else the answer as 1 or 0.
-
-    An unread answer counts as sure of the wrong label, so that nobody gains by refusing.
-    """
-    stated = row.detail.get("p")
-    if isinstance(stated, float) and row.detail.get("path", "logprobs") == "logprobs":
-        return stated
-    first = tasks.load(row.task).ASK.labels[0]
-    return float(row.truth != first) if row.value is None else float(row.value == first)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,9 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     max_rounds: Annotated[int, typer.Option(help="Most rounds of a thread, 0 for all.")] = 0,
     max_size: Annotated[int, typer.Option(help="Most messages of a thread, 0 for all.")] = 0,
     repeats: Annotated[int, typer.Option(help="How often each thread is played.")] = 1,
-    probe: Annotated[list[str] | None, typer.Option(help="sentiment, impact, none; default both.")] = None,
+    probe: Annotated[
+        list[str] | None, typer.Option(help="sentiment, impact, generation, none; options like sentiment:positive=>=5.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 0,
     keep_prompts: Annotated[bool, typer.Option(help="Store whole prompts in the log.")] = False,
     prompt_templates: Annotated[str | None, typer.Option(help="A folder of prompt templates of your own.")] = None,

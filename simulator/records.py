@@ -52,6 +52,7 @@ class Ask:
     labels: tuple[str, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
     stop: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()  # of its task, by name: evaluation/options.py
 
 
 @dataclass(frozen=True, slots=True)

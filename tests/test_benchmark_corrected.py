@@ -17,7 +17,9 @@ import memory.retrievers
 from evaluation.benchmark.corrected import NOBODY, ask_item, asks, example
 from evaluation.benchmark.grid import CELLS, PAPER, Cell, cells, view
 from evaluation.benchmark.items import TASKS
+from evaluation.benchmark.spec import BenchSpec
 from evaluation.benchmark.targets import Target, choose
+from evaluation.tasks import load
 from memory import policy
 from memory.doors import CorpusDoors
 from memory.errors import BadInput, UnknownName
@@ -91,7 +93,7 @@ def prompts(store: MemoryStore, target: Target, cell: Cell, retriever: str = "re
         doors=CorpusDoors(store),
     )  # fmt: skip
     thread = store.corpus.thread(target.slot.thread)
-    turns = asyncio.run(ask_item(target, thread, cell, TASKS, cast, store, 0))
+    turns = asyncio.run(ask_item(target, thread, cell, BenchSpec(), cast, store, 0))
     assert [turn.failure for turn in turns] == [None] * 3
     return ["\n".join(text for _, text in request.messages) for request in llm.requests]
 
@@ -179,17 +181,20 @@ def test_memory_is_ones_own_or_the_controls_or_nobodys(store: MemoryStore, targe
 
 
 def test_the_frame_is_the_same_in_every_cell(store: MemoryStore, targets: list[Target]) -> None:
-    base = [(ask.name, len(ask.examples), ask.question) for ask in asks(targets[0], CELLS["own/tree"], TASKS)]
+    base = [(ask.name, len(ask.examples), ask.question) for ask in asks(targets[0], CELLS["own/tree"], BenchSpec())]
     for cell in CELLS.values():
-        assert [(a.name, len(a.examples), a.question) for a in asks(targets[0], cell, TASKS)] == base
+        assert [(a.name, len(a.examples), a.question) for a in asks(targets[0], cell, BenchSpec())] == base
         assert not any("score is" in text for text in prompts(store, targets[0], cell))
 
 
 def test_an_example_states_what_became_of_the_case() -> None:
     case = replace(NOBODY, message=replace(NOBODY.message, score=-3))
-    assert example("sentiment", case)[1] == "negative" and example("sentiment", NOBODY)[1] == "positive"
-    assert example("impact", case)[1] == "-3"
-    asked, answer = example("generation", NOBODY)
+    assert (
+        example("sentiment", case, load("sentiment").ASK)[1] == "negative"
+        and example("sentiment", NOBODY, load("sentiment").ASK)[1] == "positive"
+    )
+    assert example("impact", case, load("impact").ASK)[1] == "-3"
+    asked, answer = example("generation", NOBODY, load("generation").ASK)
     assert NOBODY.parent in asked and answer == NOBODY.message.text
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from evaluation import tasks
+from evaluation.baselines import ONE
 from evaluation.benchmark.grid import Cell, view
 from evaluation.benchmark.items import TaskName
 from evaluation.benchmark.targets import Case, Target
+from evaluation.options import opted
+from evaluation.positive import ABOVE, DEFAULT, Cut, Positive
 from memory.fence import fenced
 from memory.message import Message, Thread
 from memory.recall import History
@@ -25,6 +28,15 @@ LONGEST = 120  # tokens shown of an example's text
 NOBODY = Case(Message("", "", None, None, 0, "Thanks, that did it.", 2), "Try to turn it off and on again.")
 
 
+class Wanted(Protocol):
+    """What of a BenchSpec decides the questions."""
+
+    @property
+    def tasks(self) -> tuple[TaskName, ...]: ...
+    @property
+    def options(self) -> dict[TaskName, dict[str, str]]: ...
+
+
 @dataclass(frozen=True)
 class Elsewhere:
     """The past of `person`, whoever is asked for, without what they wrote in `thread`."""
@@ -38,7 +50,7 @@ class Elsewhere:
 
 
 async def ask_item(  # noqa: PLR0913 - one caller; what makes one row
-    target: Target, thread: Thread, cell: Cell, names: Sequence[TaskName], cast: Cast, store: MemoryStore, repeat: int
+    target: Target, thread: Thread, cell: Cell, spec: Wanted, cast: Cast, store: MemoryStore, repeat: int
 ) -> list[Turn]:
     """The turns of an item in a cell, one for each task, from `cast`, whose retriever is the cell's policy.
 
@@ -48,7 +60,7 @@ async def ask_item(  # noqa: PLR0913 - one caller; what makes one row
     own = replace(
         cast,
         past=Elsewhere(store, person, thread),
-        asks=asks(target, cell, names),
+        asks=asks(target, cell, spec, cut_of(target, spec, store)),
         budget=replace(cast.budget, tree=cell.conversation == "tree"),
         cards=Cards(),  # of this past alone
     )
@@ -57,24 +69,34 @@ async def ask_item(  # noqa: PLR0913 - one caller; what makes one row
     return await take_turn(target.slot, view(thread, target.slot, cell.conversation), own, target.message.words, repeat)
 
 
-def asks(target: Target, cell: Cell, names: Sequence[TaskName]) -> tuple[Ask, ...]:
+def cut_of(target: Target, spec: Wanted, store: MemoryStore) -> Cut:
+    """Which scores are positive at the target's moment."""
+    positive = Positive.of(spec.options.get("sentiment", {}).get("positive", DEFAULT))
+    if positive.quantile is None:
+        return positive.cut(())
+    corpus, slot = store.corpus, target.slot
+    found = corpus.scores(before=slot.time, place=target.message.place, outside=slot.thread)
+    return positive.cut(found if len(found) else [ONE])
+
+
+def asks(target: Target, cell: Cell, spec: Wanted, cut: Cut = ABOVE) -> tuple[Ask, ...]:
     """The tasks' questions, each after one more example: of the cell's person, of nobody where there is no memory."""
     lent = {"own": target.own_case, "other": target.other_case, "none": NOBODY}[cell.memory]
     found = []
-    for name in names:
-        ask = tasks.load(name).ASK
-        found.append(replace(ask, examples=(*ask.examples, example(name, lent))))
+    for name in spec.tasks:
+        ask = opted(tasks.load(name).ASK, spec.options.get(name, {}))
+        found.append(replace(ask, examples=(*ask.examples, example(name, lent, ask, cut))))
     return tuple(found)
 
 
-def example(name: TaskName, shown: Case) -> tuple[str, str]:
+def example(name: TaskName, shown: Case, ask: Ask, cut: Cut = ABOVE) -> tuple[str, str]:
     """(question, answer) of an earlier case, in the words of the task's own question."""
     task = tasks.load(name)
     message = shown.message.bare
-    truth = task.truth(message)
+    truth = task.truth(message, cut)
     said = fenced(clip_tokens(message.words, LONGEST))
     filled = {"{author}": "this person", "{parent}": "somebody", "{text}": said}
-    asked = FILLED.sub(lambda hit: filled[hit.group()], task.ASK.question)
-    about = "" if task.ASK.judges else f" Somebody wrote:\n{fenced(clip_tokens(shown.parent, LONGEST))}"
-    answer = f"{truth:g}" if isinstance(truth, float) else clip_tokens(str(truth), task.ASK.max_tokens)
+    asked = FILLED.sub(lambda hit: filled[hit.group()], ask.question)
+    about = "" if ask.judges else f" Somebody wrote:\n{fenced(clip_tokens(shown.parent, LONGEST))}"
+    answer = f"{truth:g}" if isinstance(truth, float) else clip_tokens(str(truth), ask.max_tokens)
     return f"An earlier case, elsewhere.{about}\n{asked}", answer

@@ -18,7 +18,9 @@ def bench(  # noqa: PLR0913 - the options of a command are its parameters
     ),
     data: Annotated[str | None, typer.Option(help="A corpus folder (corrected) or benchmark file (reference).")] = None,
     protocol: Annotated[str | None, typer.Option(help="corrected or reference.")] = None,
-    task: Annotated[Many, typer.Option(help="sentiment, impact, generation; repeatable.")] = None,
+    task: Annotated[
+        Many, typer.Option(help="sentiment, impact, generation, with options like sentiment:positive=>=5; repeatable.")
+    ] = None,
     setting: Annotated[Many, typer.Option(help="p-conv, p-nonconv, np-conv, or own/parent ...; repeatable.")] = None,
     policy: Annotated[Many, typer.Option(help="A policy, e.g. dense:k=8; repeatable.")] = None,
     model: Annotated[Many, typer.Option(help="embedded, openai:<model>, <provider>:<model>; repeatable.")] = None,

@@ -24,6 +24,7 @@ from evaluation.benchmark.reference import Reference
 from evaluation.benchmark.referring import answer, row, with_cosines
 from evaluation.benchmark.spec import BenchSpec, Job
 from evaluation.benchmark.targets import Target, choose
+from evaluation.options import opted
 from memory import policy
 from memory.asking import Remembering
 from memory.doors import CorpusDoors
@@ -89,7 +90,7 @@ class Corrected:
                 doors=CorpusDoors(self.store, self._memory(llm, job.seed)),
             )
             thread = self.store.corpus.thread(target.slot.thread)
-            await corrected.ask_item(target, thread, CELLS[job.setting], spec.tasks, cast_, self.store, repeat)
+            await corrected.ask_item(target, thread, CELLS[job.setting], spec, cast_, self.store, repeat)
 
         return ask
 
@@ -109,7 +110,7 @@ class Corrected:
             "embedder": self.store.embedder,
             "items": _digest([target.facts() for target in self.targets]),
             "wording": [corrected.VERSION, VERSION],
-            "asks": {name: asdict(tasks.load(name).ASK) for name in self.spec.tasks},
+            "asks": {n: asdict(opted(tasks.load(n).ASK, self.spec.options.get(n, {}))) for n in self.spec.tasks},
         }
 
     async def rows(self, job: Job, turns: Sequence[Turn], done: Sequence[Job]) -> list[dict[str, Any]]:
@@ -120,7 +121,8 @@ class Corrected:
         about = {"protocol": "corrected", "setting": job.setting, "memory": cell.memory}
         about |= {"conversation": cell.conversation, "policy": job.policy}
         kept = {(t.slot.thread, t.id) for t in self.targets}
-        scored = await score([t for t in turns if (t.slot.thread, t.slot.id) in kept], self.store)
+        options = {tasks.load(name).ASK.name: own for name, own in self.spec.options.items()}
+        scored = await score([t for t in turns if (t.slot.thread, t.slot.id) in kept], self.store, options)
         return [about | asdict(r) | {"seed": job.seed} for r in scored if not done or r.system == MODEL]
 
     def counts(self) -> list[tuple[str, TaskName | str, str, int]]:

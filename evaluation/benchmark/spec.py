@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from evaluation.benchmark.grid import CELLS, cells
 from evaluation.benchmark.items import SETTINGS, TASKS, TaskName
 from evaluation.benchmark.switches import Switches
+from evaluation.options import split
 from memory.errors import BadInput, UnknownName
 from memory.yaml_file import fields
 from simulator.prices import Prices
@@ -64,6 +65,8 @@ class BenchSpec(BaseModel):
     """Earlier messages that a person of a corrected item has."""
     places: tuple[str, ...] = ()
     """Communities of corrected items; (): all."""
+    options: dict[TaskName, dict[str, str]] = {}
+    """Of the tasks of the corrected protocol: sentiment: {positive: ">median"}. A task may name its own, too."""
     switches: Switches = Switches()
     shuffle: int | None = None
     """Seed of NP-Conv's shuffles (reference); null: none."""
@@ -85,6 +88,30 @@ class BenchSpec(BaseModel):
             raise ValueError("name at least one")
         return tuple(dict.fromkeys(given))
 
+    @model_validator(mode="before")
+    @classmethod
+    def _apart(cls, given: Any) -> Any:
+        """ "impact:samples=5" among the tasks is the task and an option of it."""
+        tasks = given.get("tasks") if isinstance(given, dict) else None
+        if not isinstance(tasks, list | tuple) or not any(":" in str(task) for task in tasks):
+            return given
+        try:
+            named = dict(split(str(task)) for task in tasks)
+        except (BadInput, UnknownName) as error:
+            raise ValueError(str(error)) from None
+        options = {**given.get("options", {}), **{name: own for name, own in named.items() if own}}
+        return {**given, "tasks": tuple(named), "options": options}
+
+    @field_validator("options")
+    @classmethod
+    def _known(cls, options: dict[TaskName, dict[str, str]]) -> dict[TaskName, dict[str, str]]:
+        try:
+            for task, own in options.items():
+                split(f"{task}:" + ",".join(f"{name}={value}" for name, value in own.items()))
+        except (BadInput, UnknownName) as error:
+            raise ValueError(str(error)) from None
+        return options
+
     @model_validator(mode="after")
     def _fits(self) -> BenchSpec:
         try:
@@ -92,6 +119,10 @@ class BenchSpec(BaseModel):
                 Prices.of(text)
             if self.protocol == "corrected":
                 cells(self.settings)
+            elif self.options:
+                raise BadInput(
+                    "options of tasks go with the corrected protocol; the reference has definitions of its own"
+                )
             for name in self.settings if self.protocol == "reference" else ():
                 if name not in SETTINGS:
                     raise UnknownName("setting of the reference protocol", name, SETTINGS)

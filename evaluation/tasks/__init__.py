@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal, Protocol, cast
 
+from evaluation.positive import Cut
 from memory.errors import UnknownName
 from memory.message import Message
 from simulator.records import Ask, Turn
@@ -29,8 +30,9 @@ class Task(Protocol):
     def read(self, turn: Turn) -> Value | None:
         """What was answered; None where the call failed or its answer cannot be read."""
 
-    def truth(self, message: Message) -> Value | None:
-        """What the real message says; None where that is unknown, so that it is no target."""
+    def truth(self, message: Message, cut: Cut = ...) -> Value | None:
+        """What the real message says; None where that is unknown, so that it is no target. `cut`: what a positive score
+        is at its moment."""
 
     def detail(self, turn: Turn) -> dict[str, float | str]:
         """How the answer was read: `path`, and p and mass where there are label probabilities."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evaluation.positive import ABOVE, Cut
 from evaluation.tasks import Kind
 from memory.message import Message
 from simulator.records import Ask, Turn
@@ -21,7 +22,7 @@ def read(turn: Turn) -> str | None:
     return _words(turn.words or "")
 
 
-def truth(message: Message) -> str | None:
+def truth(message: Message, cut: Cut = ABOVE) -> str | None:
     return _words(message.text or "")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from evaluation.positive import ABOVE, Cut
 from evaluation.tasks import Kind
 from memory.message import Message
 from simulator.records import Ask, Turn
@@ -36,7 +37,7 @@ def read(turn: Turn) -> float | None:
     return parse(turn.completion.text, cut=turn.completion.finish == "length")
 
 
-def truth(message: Message) -> float | None:
+def truth(message: Message, cut: Cut = ABOVE) -> float | None:
     return None if message.score is None else float(message.score)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 
+from evaluation.positive import ABOVE, Cut
 from evaluation.tasks import Kind
 from memory.message import Message
 from simulator.records import Ask, Turn
@@ -42,13 +43,13 @@ def read(turn: Turn) -> str | None:
     return _answer(turn)[0]
 
 
-def truth(message: Message) -> str | None:
-    """ "positive" for a score above 0, "negative" for 0 and below."""
-    return None if message.score is None else label(message.score)
+def truth(message: Message, cut: Cut = ABOVE) -> str | None:
+    """ "positive" for a score above 0, or what `cut` says, else "negative"."""
+    return None if message.score is None else label(message.score, cut)
 
 
-def label(score: float) -> str:
-    return POSITIVE if score > 0 else NEGATIVE
+def label(score: float, cut: Cut = ABOVE) -> str:
+    return POSITIVE if cut.holds(score) else NEGATIVE
 
 
 def detail(turn: Turn) -> dict[str, float | str]:

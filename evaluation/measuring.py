@@ -1,0 +1,73 @@
+"""The values of single answers: what each row is worth by every metric that is a mean. Nothing is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from evaluation import baselines, metrics, tasks
+from evaluation.rows import Scored
+
+if TYPE_CHECKING:
+    from memory.store import MemoryStore
+
+PLACES = 6  # decimals of a stored metric value
+
+
+async def measured(rows: list[Scored], store: MemoryStore) -> list[Scored]:
+    """The rows with the values of their own answers; means and whole-cell metrics are made from these by table()."""
+    similar = await _similarities([(str(r.truth), str(r.value)) for r in rows if _has_texts(r)], store)
+    done = []
+    for row in rows:
+        if row.truth is None:
+            done.append(row)
+            continue
+        values: dict[str, float]
+        if row.kind == "label":
+            labels = tasks.load(row.task).ASK.labels
+            correct = float(row.value == row.truth)
+            values = {"correct": correct, "brier": metrics.labels.brier(str(row.truth), probability(row), labels)}
+        elif row.kind == "number":
+            true, said = float(row.truth), number(row)
+            slog = metrics.numbers.slog
+            values = {"abs_error": abs(true - said), "slog_error": abs(slog(true) - slog(said))}
+        elif _has_texts(row):
+            pair = str(row.truth), str(row.value)
+            values = metrics.texts.overlaps(*pair) | {"sbert": similar[pair]}
+        else:
+            values = metrics.texts.worst(str(row.truth)) | {"sbert": 0.0}
+        stamps = {m.item: m.stamp(store.embedder) for m in metrics.of_kind(row.kind) if m.item}
+        done.append(replace(row, metrics={k: round(v, PLACES) for k, v in values.items()}, stamps=stamps))
+    return done
+
+
+def _has_texts(row: Scored) -> bool:
+    return row.kind == "text" and row.truth is not None and row.value is not None
+
+
+async def _similarities(pairs: list[tuple[str, str]], store: MemoryStore) -> dict[tuple[str, str], float]:
+    if not pairs:
+        return {}
+    texts = sorted({text for pair in pairs for text in pair})
+    vectors = await store.embed(texts)
+    row = {text: n for n, text in enumerate(texts)}
+    unique = sorted(set(pairs))
+    found = metrics.cosine(vectors[[row[a] for a, _ in unique]], vectors[[row[b] for _, b in unique]])
+    return dict(zip(unique, found.tolist(), strict=True))
+
+
+def number(row: Scored) -> float:
+    """What is measured of a number row: its value, else its fill."""
+    return float(row.value if row.value is not None else row.fill if row.fill is not None else baselines.ONE)
+
+
+def probability(row: Scored) -> float:
+    """P(first label): what was stated, where the answer was read from it, else the answer as 1 or 0.
+
+    An unread answer counts as sure of the wrong label, so that nobody gains by refusing.
+    """
+    stated = row.detail.get("p")
+    if isinstance(stated, float) and row.detail.get("path", "logprobs") == "logprobs":
+        return stated
+    first = tasks.load(row.task).ASK.labels[0]
+    return float(row.truth != first) if row.value is None else float(row.value == first)
