@@ -81,6 +81,21 @@ def test_there_is_one_row_for_each_item_cell_and_repeat_and_baselines_once(corpu
     assert items["none/none"] == items["own/tree"] == items["other/parent"]
 
 
+def test_several_answers_are_a_mean_and_an_expected_best_that_says_how_it_is_chosen(
+    corpus: Path, tmp_path: Path
+) -> None:
+    wanted, number = spec(corpus, tasks=("generation",), settings=("own/tree",), repeats=3), iter(range(99))
+    bench(wanted, tmp_path, lambda name: Scripted(lambda request: f"said it {next(number)}" + " again" * 5))
+    made = [line for line in tables.lines(loaded(tmp_path)) if not line.place and line.cell[0] == "own/tree"]
+    notes = {2: "expected best of 2, ", 3: "expected best of 3, "}
+    assert [line.note for line in made] == ["mean of 3", *(n + tables.EACH_BY_TRUTH for n in notes.values())]
+    assert [line.asked for line in made] == [9, 3, 3]
+    mean, two, three = (line.values["sbert"] for line in made)
+    assert mean <= two <= three
+    bench(wanted.model_copy(update={"repeats": 1}), tmp_path / "one", lambda name: Scripted(say))
+    assert all("best" not in line.note for line in tables.lines(loaded(tmp_path / "one")))
+
+
 def test_what_was_stopped_goes_on_and_ends_with_the_same_rows(corpus: Path, tmp_path: Path) -> None:
     wanted = spec(corpus)
     bench(wanted, tmp_path / "whole", lambda name: Scripted(say))

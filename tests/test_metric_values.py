@@ -1,6 +1,7 @@
 """Metrics beside values worked out by hand, and beside the reference packages on random pairs of awkward texts."""
 
 import math
+from itertools import combinations
 from random import Random
 from typing import Any, Literal
 
@@ -124,6 +125,15 @@ def test_skill_is_one_for_perfect_zero_for_as_good_and_unknown_beside_no_error()
 def test_coverage_counts_the_ends_of_an_interval() -> None:
     assert numbers.coverage([1, 2, 3, 9], [1, 0, 4, 0], [1, 2, 9, 8]) == 0.5
     assert math.isnan(numbers.coverage([], [], []))
+
+
+def test_the_expected_best_of_k_is_the_mean_over_all_choices_of_k() -> None:
+    values = [0.1, 0.7, 0.4, 0.4, 0.0]
+    for k in range(1, 6):
+        by_hand = [max(chosen) for chosen in combinations(values, k)]
+        assert numbers.expected_max(values, k) == near(sum(by_hand) / len(by_hand))
+    assert numbers.expected_max([1, 1, 0, 0, 0], 2) == near(1 - math.comb(3, 2) / math.comb(5, 2))  # pass@k
+    assert math.isnan(numbers.expected_max(values, 6)) and math.isnan(numbers.expected_max([], 0))
 
 
 WORDS = [

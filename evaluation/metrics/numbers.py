@@ -58,5 +58,14 @@ def coverage(truth: Sequence[float], low: Sequence[float], high: Sequence[float]
     return sum(inside) / len(inside) if inside else math.nan
 
 
+def expected_max(values: Sequence[float], k: int) -> float:
+    """The expected largest of `k` of the values, drawn without replacement: the unbiased estimate of the best of k
+    answers. nan for fewer than `k`. Source: pass@k of Chen et al. 2021, for values that are not 0 or 1."""
+    n = len(values)
+    if not 1 <= k <= n:
+        return math.nan
+    return math.fsum(math.comb(i, k - 1) * v for i, v in enumerate(sorted(values))) / math.comb(n, k)
+
+
 def _gap(truth: Sequence[float], guess: Sequence[float]) -> NDArray[np.float64]:
     return np.asarray(truth, np.float64) - np.asarray(guess, np.float64)
