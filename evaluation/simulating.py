@@ -63,9 +63,11 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and money; ask no model.")] = False,
     tree: Annotated[bool, typer.Option(help="Show the threads as they grow.")] = True,
     events: Annotated[str, typer.Option(help="Stream what happens as JSON lines to this file, or - for stdout.")] = "",
+    power_from: Annotated[Path | None, typer.Option(help="A run like it, to tell what this one can find.")] = None,
     shard: Annotated[str, typer.Option(help="This process's share of the threads, e.g. 2/4.")] = "1/1",
 ) -> None:
     """Play threads with persona agents and probe every turn."""
+    from evaluation import planned
     from evaluation.estimating import estimate
     from evaluation.playing import Sitting, sit
     from evaluation.running import asks
@@ -86,6 +88,9 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     }  # fmt: skip
     wanted |= opened(place, post, author, openings) | staged(people, branch, intervene or [], model_for or [])
     spec, cost_of = RunSpec.of(wanted), Prices.of(prices) if prices else None
+    say = partial(print, file=sys.stderr if events == "-" else sys.stdout)
+    for line in planned.before(spec, corpus, power_from):
+        say(line)
     if dry_run:
         for line in estimate(spec, corpus, out, asks(probe, model)).lines(cost_of):
             print(line)
@@ -95,7 +100,6 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
         cost_of, events, tree,
     )  # fmt: skip
     played = sit(spec, corpus, out, asks(probe, model), sitting)
-    say = partial(print, file=sys.stderr if events == "-" else sys.stdout)
     for line in summary(played):
         say(line)
     if played.progress.stopped:

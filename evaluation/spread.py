@@ -65,6 +65,11 @@ class Intervals(Mapping[str, Interval]):
 
     @cached_property
     def _threads(self) -> list[str] | None:
-        threads = [row.thread for row in self._rows]
-        both = len(self._people[1]) < len(self._rows) > len(set(threads)) >= WAYS
-        return threads if both else None
+        return across(self._rows)
+
+
+def across(rows: Sequence[Scored]) -> list[str] | None:
+    """The thread of each row, where people and threads both repeat and there are WAYS threads."""
+    threads = [row.thread for row in rows]
+    both = len({row.user for row in rows}) < len(rows) > len(set(threads)) >= WAYS
+    return threads if both else None

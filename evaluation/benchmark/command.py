@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from evaluation.benchmark.sources import open_source
 from evaluation.benchmark.spec import BenchSpec, Job
 from evaluation.benchmark.switches import Switches
 from evaluation.console import Live, show
+from evaluation.planned import lines
 from simulator.llm import LLM
 from simulator.prices import Prices, cost
 from simulator.run import Progress
@@ -30,14 +31,21 @@ SAMPLED = 5  # items of a cell whose prompts are made for an estimate
 
 
 def bench(
-    spec: BenchSpec, out: Path, open_llm: Callable[[str], LLM] | None = None, show_published: bool = False
+    spec: BenchSpec,
+    out: Path,
+    open_llm: Callable[[str], LLM] | None = None,
+    show_published: bool = False,
+    like: Path | None = None,
 ) -> Progress:
-    """Runs what is missing in `out`, writes rows.ndjson there and prints the tables. `open_llm`: models by name."""
+    """Runs what is missing in `out`, writes rows.ndjson there and prints the tables. `open_llm`: models by name.
+    `like`: an earlier run, from which it is told what this one can find."""
     live = Live()
     source = open_source(spec, live)
     meters: dict[str, Metered] = {}
     try:
         with live:
+            for line in _power(spec, source, like):
+                live.say(line)
             progress = asyncio.run(play(spec, source, out, _opener(spec, meters, open_llm), _watch(live, spec, meters)))
         found = asyncio.run(rows(spec, source, out))
     finally:
@@ -49,7 +57,7 @@ def bench(
     return progress
 
 
-def dry_run(spec: BenchSpec) -> None:
+def dry_run(spec: BenchSpec, like: Path | None = None) -> None:
     """Prints what would be asked: calls, input tokens and cost of each cell, from the prompts of its first items."""
     live = Live()
     source = open_source(spec, live)
@@ -57,6 +65,8 @@ def dry_run(spec: BenchSpec) -> None:
         with live:
             for job in spec.jobs():
                 source.questions(job)
+            for line in _power(spec, source, like):
+                live.say(line)
         table = [_estimate(spec, source, job) for job in spec.jobs()]
     finally:
         source.close()
@@ -68,6 +78,12 @@ def dry_run(spec: BenchSpec) -> None:
         right=["calls", "tokens in, about", "tokens out, at most", "cost, at most"],
     )  # fmt: skip
     print(f"{sum(calls for _, calls, _ in table):,} calls in {len(table)} cells")
+
+
+def _power(spec: BenchSpec, source: Source, like: Path | None) -> Iterator[str]:
+    """What the items of a cell can find; they are of as many people, but for some of the reference's."""
+    items = {question.id[:2] for question in source.questions(next(spec.jobs()))}
+    return lines(len(items), len(items), like)
 
 
 def describe(spec: BenchSpec) -> None:

@@ -32,6 +32,7 @@ def bench(  # noqa: PLR0913 - the options of a command are its parameters
     timeout: Annotated[float | None, typer.Option(help="Seconds for one attempt of a call.")] = None,
     price: Annotated[str | None, typer.Option(help="Of a million tokens, e.g. input=0.15,output=0.6.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be asked and cost; ask nothing.")] = False,
+    power_from: Annotated[Path | None, typer.Option(help="A run or benchmark like it: what this one can find.")] = None,
     published: Annotated[bool, typer.Option(help="Print the published rows below ours, marked.")] = False,
 ) -> None:
     """Run PersonaConvBench: tasks x settings x policies x models x seeds, corrected or as the reference does."""
@@ -54,6 +55,6 @@ def bench(  # noqa: PLR0913 - the options of a command are its parameters
     if what == "describe":
         command.describe(spec)
     elif dry_run:
-        command.dry_run(spec)
+        command.dry_run(spec, power_from)
     else:
-        command.bench(spec, out, show_published=published)
+        command.bench(spec, out, show_published=published, like=power_from)

@@ -1,0 +1,109 @@
+"""What is compared: a run, or each cell of a bench folder, as its model's rows and what decided them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from evaluation.results import SCORES
+from evaluation.rows import MODEL, Scored, load
+from memory.errors import BadInput, Missing
+from simulator import runlog
+
+BENCH_ROWS = "rows.ndjson"
+CELL = ("setting", "policy", "model", "seed")
+OWN = {f.name for f in fields(Scored)}
+
+Item = tuple[str, str, str, int]  # task, thread, slot, repeat
+
+
+@dataclass(frozen=True)
+class Side:
+    """`rows`: the model's, those with a known truth, by item. `config`: what decided the answers, flat."""
+
+    name: str
+    rows: Mapping[Item, Scored]
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+def sides(folders: Sequence[Path]) -> list[Side]:
+    """One for each run folder, one for each cell of each bench folder, in that order; names are unique.
+
+    Raises:
+        Missing: a folder that is neither, or has no scores yet. BadInput: scores older than the log, rows of the
+        reference protocol, one folder named twice.
+    """
+    if len({f.resolve() for f in folders}) < len(folders):
+        raise BadInput("a folder is named twice; name each run or benchmark once")
+    found = [side for folder in folders for side in read(folder, len(folders) > 1)]
+    if len(found) < 2:
+        raise BadInput("there is one side only; name two runs, or a benchmark of two cells")
+    return found
+
+
+def read(folder: Path, named: bool = False) -> list[Side]:
+    """The side of a run, or those of a bench folder; `named`: with the folder's name also where it has cells."""
+    if (folder / runlog.MANIFEST).exists():
+        return [_run(folder)]
+    if (folder / BENCH_ROWS).exists():
+        return _cells(folder, named)
+    raise Missing(f"{folder} is no run folder and has no {BENCH_ROWS} of a benchmark; name one of these")
+
+
+def side(name: str, rows: Sequence[Scored], config: Mapping[str, str] | None = None) -> Side:
+    """A side of rows that are already there. Raises BadInput for two answers of one item."""
+    kept: dict[Item, Scored] = {}
+    for row in rows:
+        if row.system != MODEL or row.truth is None:
+            continue
+        if (key := (row.task, row.thread, row.slot, row.repeat)) in kept:
+            raise BadInput(f"{name} has two answers to {' '.join(map(str, key))}; compare runs of one mode")
+        kept[key] = row
+    return Side(name, kept, config or {})
+
+
+def _run(folder: Path) -> Side:
+    scores = folder / SCORES
+    manifest = runlog.manifest(folder)
+    if not scores.exists():
+        raise Missing(f"{folder} has no scores yet; make them with: personaconv report {folder}")
+    logs = [file.stat().st_mtime for file in folder.rglob(runlog.LOG)]
+    if logs and max(logs) > scores.stat().st_mtime:
+        raise BadInput(f"{folder} went on after it was scored; score it again with: personaconv report {folder}")
+    return side(str(folder), load(scores), _flat(manifest.get("decides", {})))
+
+
+def _cells(folder: Path, many: bool) -> list[Side]:
+    cells: dict[tuple[str, ...], list[Scored]] = {}
+    for n, line in enumerate((folder / BENCH_ROWS).read_text(encoding="ascii").splitlines(), 1):
+        try:
+            row = json.loads(line)
+            if row["protocol"] != "corrected":
+                raise BadInput(
+                    f"{folder} holds rows of the {row['protocol']} protocol, whose settings ask about different items; "
+                    "compare cells of the corrected protocol"
+                )
+            if row["system"] == MODEL:
+                given = {k: v for k, v in row.items() if k in OWN}
+                scored = Scored(**{**given, "recalled": tuple(row.get("recalled", ()))})
+                cells.setdefault(tuple(str(row[name]) for name in CELL), []).append(scored)
+        except (ValueError, TypeError, KeyError) as error:
+            raise BadInput(f"{folder / BENCH_ROWS} line {n} is no row of a benchmark ({error}); run it again") from None
+    return [
+        side(
+            " ".join(part for part in (str(folder) if many else "", *cell[:3], f"seed {cell[3]}") if part),
+            rows,
+            dict(zip(CELL, cell, strict=True)),
+        )
+        for cell, rows in cells.items()
+    ]
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, str]:
+    if isinstance(value, dict) and value:
+        inner = [_flat(below, f"{prefix}.{name}".strip(".")) for name, below in value.items()]
+        return {name: text for found in inner for name, text in found.items()}
+    return {prefix: value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)}
