@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from evaluation.comparing import compare, sentences
-
 from evaluation.results import SCORES
 from evaluation.rows import Scored, dump
 from evaluation.sides import BENCH_ROWS, Side, side, sides
