@@ -2,11 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 from replies import label, reply
 
 from evaluation.analysis.drift import COST, GOLD, OWN, drift
-from evaluation.analysis.estimates import jackknife, parts, slope, weighted_slope
+from evaluation.analysis.estimates import slope, slopes
 from evaluation.analysis.stops import stops
 from evaluation.sheet import Sheet
 from evaluation.stats import Interval
@@ -98,22 +99,11 @@ def test_doubling_every_answer_of_everybody_narrows_nothing() -> None:
     assert slope(x * 2, y * 2, who * 2).se == pytest.approx(slope(x, y, who).se)
 
 
-def test_the_jackknife_of_a_mean_is_its_usual_error() -> None:
-    values = [1.0, 0.0, 1.0, 1.0, 0.0]
-    left = [(sum(values) - v) / 4 for v in values]
-    found = jackknife(0.6, left, 5, 5)
-    assert found.se == pytest.approx(math.sqrt(0.3 / 5))  # sample variance 0.3
-    assert math.isnan(jackknife(0.6, [math.nan, 1.0], 2, 2).se) and math.isnan(jackknife(0.6, [], 2, 1).se)
-
-
-def test_everybody_is_left_out_with_one_part_only() -> None:
-    found = parts([f"u{n:02}" for n in range(50)] * 2)
-    assert found.max() == 19 and (found[:50] == found[50:]).all()
-
-
 def test_a_weighted_slope_leaves_out_what_is_undefined() -> None:
-    assert weighted_slope([1, 2, 3], [2, math.nan, 6], [1, 5, 1]) == pytest.approx(2)
-    assert math.isnan(weighted_slope([1, 2], [math.nan, 6], [1, 5]))
+    x, ones = np.array([1.0, 2, 3]), np.ones((1, 3))
+    assert slopes(x, np.array([[2.0, 4, 6]]), ones)[0] == pytest.approx(2)
+    assert slopes(x, np.array([[2, math.nan, 6]]), ones)[0] == pytest.approx(2)
+    assert np.isnan(slopes(x, np.array([[math.nan, math.nan, 6]]), ones)).all()
 
 
 def test_early_ends_are_told_from_planned_ones() -> None:

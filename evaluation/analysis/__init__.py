@@ -23,7 +23,8 @@ def sheets(
 ) -> tuple[Sheet, ...]:
     """Every analysis of every run in `scored`; one that cannot be made is a sheet without rows that says why.
 
-    A replay beside a rollout of the same slots is its gold history. `ends`: of simulator.ends.read, for the one run.
+    A replay beside a rollout of the same slots is its gold history, a run with swapped memories its control.
+    `ends`: of simulator.ends.read, for the one run.
     Names end in " (run)" where there are several runs. No model is asked; the same rows and store give the same sheets.
     """
     from evaluation.analysis.lines import runs
@@ -31,8 +32,8 @@ def sheets(
     of_runs = runs(scored)
     found: list[Sheet] = []
     for (run, mode), rows in of_runs.items():
-        gold = [row for (_, other), more in of_runs.items() if other == "replay" for row in more]
-        for sheet in _of_run(rows, [] if mode == "replay" else gold, turns, store, seed):
+        others = [row for (run_of, _), more in of_runs.items() if run_of != run for row in more]
+        for sheet in _of_run(rows, others, turns, store, seed):
             several = len(of_runs) > 1
             found.append(
                 replace(sheet, name=f"{sheet.name} ({run})", title=f"{sheet.title}: {mode} {run}") if several else sheet
@@ -45,20 +46,29 @@ def sheets(
 
 
 def _of_run(
-    rows: Sequence[Scored], gold: Sequence[Scored], turns: Sequence[Turn], store: MemoryStore, seed: int
+    rows: Sequence[Scored], others: Sequence[Scored], turns: Sequence[Turn], store: MemoryStore, seed: int
 ) -> Iterator[Sheet]:
+    from evaluation.analysis.attribution import attribution
     from evaluation.analysis.distribution import distributions
     from evaluation.analysis.drift import drift
-    from evaluation.analysis.habits import consistency, repetition
+    from evaluation.analysis.gain import gain
+    from evaluation.analysis.habits import consistency, copying, repetition
     from evaluation.analysis.merging import merging
+    from evaluation.analysis.separability import separability
     from evaluation.analysis.shape import shapes
+    from evaluation.analysis.stylometry import stylometry
     from evaluation.analysis.voice import style
 
     if rows[0].mode != "replay":
-        yield from drift(rows, gold)
+        yield from drift(rows, [row for row in others if row.mode == "replay"])
         yield from style(rows, store)
         yield merging(rows, seed)
         yield repetition(rows)
         yield consistency(rows, store)
         yield shapes(rows, turns, store, seed)
+    yield attribution(rows, store, seed)
+    yield separability(rows, seed)
+    yield from stylometry(rows, store)
+    yield copying(rows, store)
+    yield from gain(rows, others)
     yield distributions(rows, turns, store, seed)

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from evaluation import metrics
-from evaluation.analysis.estimates import PARTS
 from evaluation.analysis.lines import COUNTS, SINCE, counts, silent, span, where
-from evaluation.analysis.series import Series
+from evaluation.analysis.series import DRAWS, Series
 from evaluation.rows import MODEL, Scored
 from evaluation.scoring import BASELINE
 from evaluation.sheet import Column, Plot, Sheet, Value
@@ -20,8 +19,8 @@ from evaluation.sheet import Column, Plot, Sheet, Value
 BESIDE = ("own_nearest", "parent_copy", "community_majority", "community_median")  # they show how hard the slots are
 OWN, GOLD, COST = "model", "model, real thread", "own minus real thread"
 HOW = (
-    "Intervals count people: clustered for means of answers; for MCC, F1, RMSE and Spearman a jackknife that leaves "
-    f"people out in at most {PARTS} parts."
+    f"Intervals count people: clustered for means of answers; for MCC, F1, RMSE and Spearman by {DRAWS} "
+    "seeded resamples of people."
 )
 NONE = "No task has answers at two distances from the real thread: in a replay every turn answers real messages."
 Line = tuple[tuple[Value, ...], Mapping[str, str]]  # a row of a sheet, and where it comes from
@@ -100,7 +99,7 @@ def _slopes(lines: Sequence[Line]) -> Sheet:
         "drift-slopes",
         "Drift: change for each simulated message",
         "Least squares over answers, its error clustered by person; for MCC, F1, RMSE and Spearman over the groups of "
-        "turns, weighted by size, with the jackknife over people.",
+        "turns, weighted by size, over resamples of people.",
         (Column("task", "Task"), Column("metric", "Metric"), Column("system", "Who answers"), *COUNTS, change),
         tuple(line for line, _ in lines),
         tuple(found for _, found in lines),

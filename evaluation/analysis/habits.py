@@ -1,4 +1,4 @@
-"""Habits of simulated speakers: whether they repeat themselves, and whether they keep to what their prompt showed."""
+"""Habits of simulated speakers: do they repeat themselves, copy their memories, keep to what their prompt showed?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evaluation.analysis.beside import About, Key, Measure, beside
-from evaluation.analysis.lines import said, threads, true
+from evaluation.analysis.lines import replies, said, threads, true
 from evaluation.likeness import threes
 from evaluation.rows import Scored
 from evaluation.sheet import Sheet
@@ -20,6 +20,7 @@ from memory.recall import Vectors
 if TYPE_CHECKING:
     from memory.store import MemoryStore
 
+LONGEST = 2_000  # characters of a text in which copies are looked for
 GRAM = 4  # words in a row that count as repeated together
 REPETITION = About(
     "repetition", f"Repetition: {GRAM}-grams of words that the speaker has used before in the thread",
@@ -33,6 +34,43 @@ CONSISTENCY = About(
     "deterministic stand-in for a judge's prompt-to-line consistency (2511.00222): blind to meaning and contradiction.",
     True,
 )  # fmt: skip
+
+COPYING = About(
+    "copying", "Verbatim copies of memories",
+    "Longest run of characters that a message shares with one of the memories its own prompt showed, over its length "
+    f"(the first {LONGEST} characters, case folded). Copying the memory is no imitation: above the real value it is a "
+    "leak.",
+    False,
+)  # fmt: skip
+
+
+def copying(rows: Sequence[Scored], store: MemoryStore) -> Sheet:
+    """Of one run, by turns since the last real message; replies whose prompts showed no memory are not measured."""
+    found: dict[Key, tuple[float, float]] = {}
+    texts: dict[str, str | None] = {}
+    for row in replies(rows):
+        for name in row.recalled:
+            if name not in texts:
+                texts[name] = _words(name, row.time, store)
+        shown = [text for name in row.recalled if (text := texts[name])]
+        if said(row) and shown:
+            found[row.key] = copied(said(row), shown), copied(true(row), shown) if true(row) else math.nan
+    return beside(COPYING, found, rows)
+
+
+def copied(text: str, shown: Sequence[str]) -> float:
+    """The longest common substring of `text` with any of `shown`, over its length: 1 for a part of one of them."""
+    line = text[:LONGEST].casefold().strip()
+    held = [other[:LONGEST].casefold() for other in shown]
+    low, high = 0, len(line)
+    while low < high:  # if a run of n is shared, so is one of n - 1
+        n = (low + high + 1) // 2
+        runs = {line[at : at + n] for at in range(len(line) - n + 1)}
+        if any(other[at : at + n] in runs for other in held for at in range(len(other) - n + 1)):
+            low = n
+        else:
+            high = n - 1
+    return low / len(line) if line else math.nan
 
 
 def repetition(rows: Sequence[Scored]) -> Sheet:
@@ -69,7 +107,8 @@ def _consistent(rows: Sequence[Scored], store: MemoryStore) -> Measure:
         for row in thread:
             for name in row.recalled:
                 if name not in vectors:
-                    vectors[name] = _memory(name, row.time, store)
+                    words = _words(name, row.time, store)
+                    vectors[name] = threes(words) if words else None
                 vector = vectors[name]
                 if vector is not None:
                     shown.setdefault(row.user, {})[name] = vector
@@ -81,13 +120,13 @@ def _consistent(rows: Sequence[Scored], store: MemoryStore) -> Measure:
     return found
 
 
-def _memory(name: str, before: int, store: MemoryStore) -> Vectors | None:
+def _words(name: str, before: int, store: MemoryStore) -> str | None:
     """None for a note that a memory made, for what is no longer in the corpus, and for what was not earlier."""
     try:
         message = store.corpus.message(name)
     except UnknownName:
         return None
-    return threes(message.bare.words) if message.time < before else None
+    return message.bare.words if message.time < before else None
 
 
 def _nearer(text: str, user: str, means: Mapping[str, Vectors]) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from evaluation.analysis.lines import silent
 from evaluation.sheet import Column, Sheet, Value
-from evaluation.stats import Interval
+from evaluation.stats import Interval, wilson
 
 if TYPE_CHECKING:
     from simulator.ends import End
@@ -29,10 +30,10 @@ def stops(ends: Mapping[tuple[str, int], End]) -> Sheet:
     table: list[tuple[Value, ...]] = []
     for reason, count in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])):
         of = [end for end in ends.values() if end.stop == reason]
-        table.append((reason, _early(reason), count, wilson(count, len(ends)), sum(e.turns for e in of) / count))
+        table.append((reason, _early(reason), count, _share(count, len(ends)), sum(e.turns for e in of) / count))
     early = [end for end in ends.values() if _early(end.stop) == "yes"]
     turns = sum(e.turns for e in early) / len(early) if early else None
-    table.append(("all early ends", "yes", len(early), wilson(len(early), len(ends)), turns))
+    table.append(("all early ends", "yes", len(early), _share(len(early), len(ends)), turns))
     columns = (
         Column("reason", "Reason"),
         Column("early", "Early"),
@@ -47,9 +48,5 @@ def _early(reason: str) -> str:
     return "no" if reason.startswith(DONE) else "yes"
 
 
-def wilson(count: int, of: int) -> Interval:
-    """The share of `count` in `of` with its Wilson interval: 0 of 30 is (0, 0.114)."""
-    from scipy.stats import binomtest  # type: ignore[import-untyped]
-
-    found = binomtest(count, of).proportion_ci(method="wilson")
-    return Interval(count / of, (found.high - found.low) / 3.92, float(found.low), float(found.high), of, of)
+def _share(count: int, of: int) -> Interval:
+    return Interval(count / of, math.nan, *wilson(count, of), of, of)
