@@ -2,7 +2,7 @@
 
 scored = await evaluation.score(turns, store)      # rows: the model and every baseline on the same targets
 cells = evaluation.table(scored)                   # per mode, task and system: metrics and counts
-    evaluation.write_report(run, manifest, turns, scored, cells, store)   # one HTML file
+    evaluation.write_report(run, manifest, turns, scores, store)   # one HTML file
 """
 
 from importlib import import_module
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evaluation.baselines import BASELINES, Baseline
     from evaluation.metrics import METRICS, Metric
-    from evaluation.report import write_report
+    from evaluation.report.page import write_report
     from evaluation.rows import Scored, dump, load
     from evaluation.scoring import Cell, score, table
     from evaluation.tasks import Task
@@ -43,7 +43,7 @@ _HOME = {
     "load": "rows",
     "score": "scoring",
     "table": "scoring",
-    "write_report": "report",
+    "write_report": "report.page",
 }
 
 

@@ -25,6 +25,10 @@ app = typer.Typer(
 WrongUse: type[Any] = typer.BadParameter.__mro__[2]  # the parent of all mistakes in options and arguments
 Sources = Annotated[list[Path], typer.Argument(help="Dumps, listings, ConvoKit, Parquet; files or folders.")]
 Run = Annotated[Path, typer.Argument(help="A run folder.")]
+Corpus = Annotated[Path | None, typer.Option(help="Where the corpus is, if it moved.")]
+Tables = Annotated[
+    Path | None, typer.Option(help="Also write rows as Parquet, and all tables as Markdown, LaTeX, JSON and Parquet.")
+]
 
 
 @app.command("import")
@@ -103,25 +107,26 @@ app.command()(simulate)
 
 
 @app.command()
-def report(
-    run: Run,
-    corpus: Annotated[Path | None, typer.Option(help="Where the corpus is, if it moved.")] = None,
-) -> None:
-    """Score a run beside its baselines and write the report; no model is called."""
-    from evaluation.results import make
-    from evaluation.running import show_cells
+def score(run: Run, corpus: Corpus = None, tables: Tables = None) -> None:
+    """Add or redo all metrics and analyses of a run from its stored turns; no model is called."""
+    from evaluation.results import show_scores
 
-    made = make(run, corpus)
-    show_cells(made.cells)
-    for file in (made.report, made.transcript, made.scores):
-        print(file)
+    show_scores(run, corpus, tables)
+
+
+@app.command()
+def report(run: Run, corpus: Corpus = None) -> None:
+    """Write the report of a run from its stored scores, which are made first where they are missing or too old."""
+    from evaluation.results import show_report
+
+    show_report(run, corpus)
 
 
 @app.command()
 def view(
     run: Run,
     thread: Annotated[str | None, typer.Option(help="One thread by id; default all.")] = None,
-    corpus: Annotated[Path | None, typer.Option(help="Where the corpus is, if it moved.")] = None,
+    corpus: Corpus = None,
 ) -> None:
     """Print the real and the simulated thread as one tree."""
     from evaluation.results import transcripts

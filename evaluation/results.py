@@ -1,26 +1,29 @@
-"""From a run folder to its results: scores.ndjson, report.html and transcript.md, all made again from the log alone."""
+"""From a run folder to its results: stored scores, report and transcript, all made again from the log alone."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluation.options import of_asks
+from evaluation import stored
 from evaluation.played import played
-from evaluation.report import write_report
-from evaluation.rows import dump
-from evaluation.scoring import Cell, score, table
+from evaluation.rendering.files import write_tables
+from evaluation.rendering.text import print_sheet
+from evaluation.report.page import write_report
+from evaluation.running import show_cells
+from evaluation.scoring import Cell
+from evaluation.stored import RESULTS, SCORES, Scores
 from evaluation.transcript import transcript
+from evaluation.views.systems import MAIN
 from memory.errors import BadInput, Missing, UnknownName
 from memory.store import MemoryStore
 from simulator import runlog
 from simulator.records import Turn
 
-SCORES = "scores.ndjson"
 TRANSCRIPT = "transcript.md"
+PRINTED = 40  # rows of a table beyond which it is in the files alone
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Results:
     report: Path
     transcript: Path
     scores: Path
+    tables: Path
     cells: list[Cell]
 
 
@@ -54,21 +58,55 @@ def open_store(run: Path, manifest: dict[str, Any], corpus: Path | None = None) 
     return store
 
 
-def make(run: Path, corpus: Path | None = None) -> Results:
-    """Scores all turns of a run and writes the three files into its folder. No model is called."""
-    manifest, turns = runlog.read(run)
-    if not turns:
-        raise BadInput(f"{run} has no finished turn yet; go on with: personaconv simulate")
+def score_run(run: Path, corpus: Path | None = None) -> Scores:
+    """Makes, or makes again, all scores and tables of a run from its stored turns. No model is called."""
+    manifest, turns = _turns(run)
     store = open_store(run, manifest, corpus)
     try:
-        scored = asyncio.run(score(turns, store, of_asks(manifest["decides"]["asks"])))
-        cells = table(scored)
-        dump(scored, run / SCORES)
-        report = write_report(run, manifest, turns, scored, cells, store)
+        return stored.make(run, manifest, turns, store)
+    finally:
+        store.close()
+
+
+def make(run: Path, corpus: Path | None = None) -> Results:
+    """Writes report and transcript into the run folder, from the stored scores; where there are none, or they are older
+    than the log, they are made first. No model is called."""
+    manifest, turns = _turns(run)
+    store = open_store(run, manifest, corpus)
+    try:
+        scores = stored.read(run, turns, store) or stored.make(run, manifest, turns, store)
+        report = write_report(run, manifest, turns, scores, store)
         (run / TRANSCRIPT).write_text(_transcripts(turns, store), encoding="utf-8")
     finally:
         store.close()
-    return Results(report, run / TRANSCRIPT, run / SCORES, cells)
+    return Results(report, run / TRANSCRIPT, run / SCORES, run / RESULTS, scores.cells)
+
+
+def show_scores(run: Path, corpus: Path | None, tables: Path | None) -> None:
+    """What `personaconv score` does and prints."""
+    found = score_run(run, corpus)
+    show_cells(found.cells)
+    for sheet in found.sheets:
+        if not sheet.name.startswith(MAIN) and 0 < len(sheet.rows) <= PRINTED:
+            print_sheet(sheet)
+    written = write_tables(found.rows, found.sheets, run / RESULTS, tables) if tables else []
+    for file in (run / SCORES, run / RESULTS, *written):
+        print(file)
+
+
+def show_report(run: Path, corpus: Path | None) -> None:
+    """What `personaconv report` does and prints."""
+    made = make(run, corpus)
+    show_cells(made.cells)
+    for file in (made.report, made.transcript, made.scores, made.tables):
+        print(file)
+
+
+def _turns(run: Path) -> tuple[dict[str, Any], list[Turn]]:
+    manifest, turns = runlog.read(run)
+    if not turns:
+        raise BadInput(f"{run} has no finished turn yet; go on with: personaconv simulate")
+    return manifest, turns
 
 
 def transcripts(run: Path, corpus: Path | None = None, thread: str | None = None) -> str:

@@ -27,12 +27,18 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """How a sheet is drawn: column names. One line or colour for each value of `series`, all in one where it is ""."""
+    """How a sheet is drawn: column names. One line or colour for each value of `series`, all in one where it is "".
+
+    `size`: how large a point is. `equality`: with the line of x = y. `log`: both axes as sign(v) log(1 + |v|).
+    """
 
     kind: PlotKind
     x: str
     y: str
     series: str = ""
+    size: str = ""
+    equality: bool = False
+    log: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from memory.corpus import Link
 from memory.errors import UnknownName
 from memory.message import Message, Thread, order
 from simulator.llm import Completion
@@ -73,6 +74,10 @@ class SmallCorpus:
             and m.thread != outside
         ]
         return np.array(found, np.int64)
+
+    def links(self, *, before: int, place: str | None = None, k: int) -> list[Link]:
+        found = [m for m in self.messages(before) if place is None or m.place == place]
+        return [Link(m.id, m.thread, m.parent, m.author, m.time) for m in found[-k:]]
 
     def others(self, *, before: int, place: str, author: str, outside: str, k: int, seed: int) -> list[Message]:
         found = [

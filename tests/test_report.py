@@ -1,74 +1,20 @@
 """The report: a verdict made from the table, every count shown, and corpus text that stays text."""
 
-import asyncio
 import re
 from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
-from html.parser import HTMLParser
+from urllib.parse import parse_qsl
 
 import pytest
-from small_world import NEW, OLD, SmallCorpus, SmallStore, said, small_store, turn
 
 from evaluation import verdict
-from evaluation.report import write_report
-from evaluation.scoring import Cell, score, table
-from memory.message import Thread
+from evaluation.report.names import named
+from evaluation.scoring import Cell
 from simulator.llm import Completion
 from simulator.records import Remembered
-
-ATTACKS = [
-    "<script>alert(1)</script>",
-    "</style><script>alert(1)</script>",
-    "<img src=x onerror=alert(1)>",
-    '" onmouseover="alert(1)" x="',
-    "' autofocus onfocus='alert(1)",
-    "<svg/onload=alert(1)>",
-    "<a href='javascript:alert(1)'>x</a>",
-    "<iframe src=//evil.example></iframe>",
-    "{{ 7 * 7 }}{% raw %}",
-    "</details></article></main>",
-    "<!-- ",
-    "\u202eexe.gnp\u2066",
-    "\x1b[2J\x1b]0;owned\x07",
-    "\x00\x85\u2028",
-    "\ud800",
-    "&lt;b&gt;",
-]
-
-
-class Page(HTMLParser):
-    """Tags and attributes as a browser would see them, and the text between."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.open: list[str] = []
-        self.attributes: set[str] = set()
-        self.text = ""
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.text += " "
-        self.attributes |= {name for name, _ in attrs}
-        if tag not in ("meta", "line", "polyline", "circle"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag, "tags do not close in order"
-
-    def handle_data(self, data):
-        self.text += data
-
-
-def made(tmp_path, turns, store=None, manifest=None) -> str:
-    store = store or small_store()
-    scored = asyncio.run(score(turns, store))
-    path = write_report(tmp_path, manifest or {"model": "fake"}, turns, scored, table(scored), store)
-    assert path == tmp_path / "report.html" and not list(tmp_path.glob("*.new"))
-    return path.read_text(encoding="utf-8")
-
+from tests.report_page import ATTACKS, Page, made, packed, words, world
+from tests.small_world import NEW, OLD, SmallCorpus, SmallStore, turn
 
 TURNS = [
     turn("reply", "says my doctor"),
@@ -83,28 +29,59 @@ def test_the_first_screen_gives_verdict_and_counts(tmp_path) -> None:
     assert "Was it like them?" in text
     assert "the model beats the best trivial baseline on" in text
     assert re.search(r"2 asked of 1 person, 1 read, 1 failed", text)
-    assert text.index("Replay.") < text.index("Failures") < text.index("Cost") < text.index("How it was made")
+    order = ["Calibration", "Communities", "People", "Cost", "Failures", "How it was made", "Rows", "Threads"]
+    places = [text.index("Replay."), *(text.rindex(f" {title} ") for title in order)]
+    assert places == sorted(places)
 
 
 def test_a_turn_opens_to_memory_prompt_and_probes(tmp_path) -> None:
-    text = " ".join(Page(made(tmp_path, TURNS)).text.split())
-    for part in (
-        "never black",
-        "age −1.000",
-        "Remembered: 1 (recency:k=1)",
-        "abcd",
-        "the whole prompt",
-        "no connection",
-    ):
-        assert part in text
-    assert "P(positive) 1.000 label mass 0.741 read from log-probabilities" in text
-    assert "answer failed (unparseable) truth 6" in text
+    html = made(tmp_path, TURNS)
+    [thread] = packed(html, "threads")
+    [opened] = [node["turns"] for node in thread["nodes"] if node["id"] == "t1_z"]
+    lines = packed(html, "lines")
+    [[score, time, text, terms]] = opened[0]["recalled"]
+    assert (score, time, lines[text], terms) == (0.5, 40, "never black", {"age": -1.0})
+    assert [call["ask"] for call in opened[0]["calls"]] == ["reply", "sentiment", "impact"]
+    [failed] = [node["turns"][0] for node in thread["nodes"] if node["id"] == "t1_x"]
+    assert failed["said"] is None and failed["calls"][0]["failure"] == "transport"
+    assert {"the whole prompt", "no connection", "says my doctor"} <= set(lines)
+
+
+def test_a_turn_names_its_rows_and_rows_their_values(tmp_path) -> None:
+    html = made(tmp_path, TURNS)
+    rows = packed(html, "rows")
+    turns = [turn for node in packed(html, "threads")[0]["nodes"] for turn in node.get("turns", [])]
+    own = sorted(n for turn in turns for n in turn["rows"])
+    systems = [rows["words"]["system"][n] for n in rows["coded"]["system"]]
+    assert own == [n for n, system in enumerate(systems) if system == "model"] and len(own) == len(TURNS)
+    [probe] = [n for n in own if rows["p"][n] is not None]
+    assert (rows["p"][probe], rows["mass"][probe], rows["value"][probe], rows["truth"][probe]) == (
+        1.0, 0.7408, "positive", "positive",
+    )  # fmt: skip
+
+
+def test_every_number_of_a_table_leads_to_rows_that_exist(tmp_path) -> None:
+    html = made(tmp_path, TURNS)
+    rows = packed(html, "rows")
+    wanted = [dict(parse_qsl(given["data-where"])) for tag, given in Page(html).elements if "data-where" in given]
+    assert len(wanted) > 100
+    for where in wanted:
+        found = [
+            n
+            for n in range(rows["size"])
+            if all(
+                rows["words"][field][rows["coded"][field][n]] == value
+                for field, value in where.items()
+                if value != "any"
+            )
+        ]
+        assert found, where
 
 
 def test_cost_says_tokens_cached_share_and_seconds(tmp_path) -> None:
     row = re.search(r"all</th>(.*?)</tr>", made(tmp_path, TURNS), re.S)
     cells = re.findall(r"<td>(.*?)</td>", row[1] if row else "")
-    assert cells == ["4", "0", "280", "57%", "11", "1.2", "0.50"]
+    assert cells == ["4", "0", "280", "0.57", "11", "1.2", "0.50"]
 
 
 def test_every_metric_says_how_it_was_made(tmp_path) -> None:
@@ -113,14 +90,19 @@ def test_every_metric_says_how_it_was_made(tmp_path) -> None:
     assert "limits.turns" in text and '["replay"]' in text
 
 
-def test_the_page_allows_nothing_but_its_own_style_sheet(tmp_path) -> None:
+def test_the_page_allows_nothing_but_its_own_style_sheet_and_script(tmp_path) -> None:
     html = made(tmp_path, TURNS)
     style = re.search(r"<style>(.*?)</style>", html, re.S)
     digest = b64encode(sha256(style[1].encode()).digest()).decode() if style else "none"
-    assert f"default-src 'none'; style-src 'sha256-{digest}'" in html
+    [script] = re.findall(r"<script>(.*?)</script>", html, re.S)
+    allowed = b64encode(sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{digest}'; script-src 'sha256-{allowed}'; require-trusted" in html
     page = Page(html)
-    assert not {"script", "img", "a", "iframe", "link", "object", "form", "base"} & set(page.tags)
-    assert "style" not in page.attributes and not re.search(r"https?:|@import|url\(", style[1] if style else "x:url(")
+    assert not {"img", "iframe", "link", "object", "form", "base", "embed"} & set(page.tags)
+    assert "style" not in page.attributes and not [name for name in page.attributes if name.startswith("on")]
+    assert {given["href"][:1] for tag, given in page.elements if tag == "a"} == {"#"}
+    assert not re.search(r"https?:|@import|url\(", style[1] if style else "x:url(")
+    assert not re.search(r"https?:|innerHTML|outerHTML|insertAdjacent|document.write|eval\(|Function\(|fetch\(", script)
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -129,51 +111,70 @@ def test_untrusted_text_anywhere_changes_neither_tags_nor_attributes(tmp_path, a
     html = made(tmp_path, *world(attack))
     page = Page(html)
     assert set(page.tags) == set(calm.tags) and page.attributes <= calm.attributes and page.open == []
-    assert all(page.tags.count(tag) == calm.tags.count(tag) for tag in ("main", "section", "details", "article", "pre"))
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\ud800-\udfff]", html)
+    assert all(page.tags.count(tag) == calm.tags.count(tag) for tag in ("main", "section", "details", "script", "nav"))
+    bad = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\ud800-\udfff]"
+    assert not re.search(bad, html) and not re.search(bad, words(html))
 
 
-def world(words: str):
-    """`words` in every place that somebody else can fill."""
-    thread = Thread.of(
-        "t3_o",
-        [
-            replace(said("t3_o", "t3_o", None, words, 1, words, 1), title=words, place=words),
-            replace(said("t1_p", "t3_o", "t3_o", words, 2, words, 1), place=words),
-            replace(said("t1_q", "t3_o", "t1_p", words, 3, words, 1), place=words),
-        ],
-    )
-    remembered = (Remembered("t1_p", "t3_o", 2, 1.0, {words: 1.0}),)
-    given = {"recalled": remembered, "prompt": words, "retriever": words, "model": words, "prompt_hash": words}
-    turns = [
-        turn("reply", words, "t1_p", thread, **given),
-        turn("sentiment", words, "t1_p", thread, **given),
-        turn("reply", None, "t1_q", thread, **{**given, "reason": words}),
-        turn("impact", words, "t1_q", thread, **given),
-    ]
-    return turns, SmallStore(SmallCorpus(OLD, NEW, thread)), {"name": words, words: words, "nested": {words: [words]}}
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("ann", "ann"),
+        ("\u0430nn", "\u0430nn [mixed scripts: Cyrillic, Latin]"),
+        ("\u0441\u043e\u0441\u043e", "\u0441\u043e\u0441\u043e [Cyrillic letters that look Latin]"),
+        ("\u043d\u0430\u0442\u0430\u0448\u0430", "\u043d\u0430\u0442\u0430\u0448\u0430"),
+        ("\uff41nn", "\uff41nn [mixed scripts: Fullwidth, Latin]"),
+        ("\u65e5\u672cjapan\u30ab", "\u65e5\u672cjapan\u30ab"),
+        ("an\u200cn", "an<U+200C>n"),
+        ("an\u202en", "an<U+202E>n"),
+    ],
+)
+def test_a_name_that_could_pass_for_another_is_marked(name: str, shown: str) -> None:
+    assert named(name) == shown
 
 
-def test_a_very_long_text_is_cut_and_the_rest_counted(tmp_path) -> None:
+def test_a_marked_name_is_marked_in_tables_rows_and_threads(tmp_path) -> None:
+    html = made(tmp_path, *world("\u0430nn"))
+    mark = "\u0430nn [mixed scripts: Cyrillic, Latin]"
+    assert mark in Page(html).text
+    assert mark in packed(html, "rows")["safe"]["user"].values()
+    assert packed(html, "threads")[0]["nodes"][0]["author"] == mark
+
+
+def test_a_very_long_setting_is_cut_and_the_rest_counted(tmp_path) -> None:
+    assert "[... and 196,000 more characters]" in made(tmp_path, TURNS, manifest={"name": "x", "long": "wide" * 50_000})
+
+
+def test_a_very_long_text_is_whole_and_small(tmp_path) -> None:
     html = made(tmp_path, [turn("reply", "wide" * 50_000)])
-    assert "[... and 196,000 more characters]" in html and len(html) < 60_000
+    assert "wide" * 50_000 in words(html) and len(html) < 80_000
 
 
 def test_a_forgotten_memory_is_said_to_be_gone(tmp_path) -> None:
     gone = (Remembered("t1_gone", "t3_old", 1, 1.0), Remembered("t1_lost", "t3_gone", 1, 1.0))
-    assert made(tmp_path, [turn("reply", "x", recalled=gone)]).count("(no longer in the corpus)") == 2
+    html = made(tmp_path, [turn("reply", "x", recalled=gone)])
+    at = packed(html, "lines").index("(no longer in the corpus)")
+    assert [item[2] for item in packed(html, "threads")[0]["nodes"][-2]["turns"][0]["recalled"]] == [at, at]
 
 
-def test_a_rollout_shows_the_simulated_parent_and_its_drift_as_picture_and_table(tmp_path) -> None:
+def test_real_and_simulated_stand_at_one_place_of_the_tree(tmp_path) -> None:
     turns = [
         turn("reply", "my own parent words", "t1_y", mode="rollout"),
         turn("reply", "answering that", "t1_z", mode="rollout", distance=2),
     ]
     html = made(tmp_path, turns)
-    assert re.search(r'<span class="tag">simulated</span> my own parent words', html)
-    assert html.count("<polyline") == 3 and "Simulated messages replace the real ones" in html
-    assert re.search(r'answers</th><td class="sub">1</td><td class="sub">1</td>', html)
-    assert "<svg" not in made(tmp_path, TURNS)
+    [thread] = packed(html, "threads")
+    assert [(n["id"], n["depth"], "turns" in n) for n in thread["nodes"]] == [
+        ("t3_new", 0, False), ("t1_x", 1, False), ("t1_y", 2, True), ("t1_z", 3, True), ("t1_late", 4, False),
+    ]  # fmt: skip
+    assert thread["arms"] == [["run1", "rollout", 0]] and "Simulated messages replace the real ones" in html
+
+
+def test_a_slot_that_nobody_really_wrote_in_has_no_real_side(tmp_path) -> None:
+    own = turn("reply", "made up", "t1_z", mode="free")
+    html = made(tmp_path, [replace(own, slot=replace(own.slot, id="made-1", made=True))])
+    [node] = [n for n in packed(html, "threads")[0]["nodes"] if n["id"] == "made-1"]
+    assert "real" not in node and node["answers"] == "bob"
 
 
 def test_a_run_without_targets_still_makes_a_page(tmp_path) -> None:

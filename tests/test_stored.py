@@ -1,0 +1,78 @@
+"""Stored scores: made from the turns alone, the same bytes whenever and wherever, and read back by the report."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from evaluation.rendering.data import from_json, schema, to_json
+from evaluation.results import make, score_run
+from evaluation.stored import RESULTS, SCORES
+from memory.errors import BadInput
+from memory.store import MemoryStore
+from tests.test_branch import THREAD, play
+
+
+@pytest.fixture(scope="module")
+def run(store: MemoryStore, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    play(store, folder, **THREAD)
+    score_run(folder, store.corpus.path)
+    return folder
+
+
+def test_the_same_store_gives_the_same_bytes_also_in_a_copy_of_the_folder(
+    run: Path, store: MemoryStore, tmp_path: Path
+) -> None:
+    first = [(run / name).read_bytes() for name in (SCORES, RESULTS)]
+    score_run(run, store.corpus.path)
+    assert [(run / name).read_bytes() for name in (SCORES, RESULTS)] == first
+    shutil.copytree(run, tmp_path / "copy")
+    for name in (SCORES, RESULTS):
+        (tmp_path / "copy" / name).unlink()
+    score_run(tmp_path / "copy", store.corpus.path)
+    assert [(tmp_path / "copy" / name).read_bytes() for name in (SCORES, RESULTS)] == first
+
+
+def test_results_are_as_the_published_schema_says_and_come_back_whole(run: Path) -> None:
+    text = (run / RESULTS).read_text(encoding="ascii")
+    Draft202012Validator(schema()).validate(json.loads(text))
+    sheets, about = from_json(text, run / RESULTS)
+    assert to_json(sheets, about) == text and len(sheets) > 5
+    assert about["run"] and len(about["verdicts"]) == 1
+
+
+def test_a_report_is_made_of_the_stored_scores(run: Path, store: MemoryStore) -> None:
+    text = (run / RESULTS).read_text(encoding="ascii")
+    (run / RESULTS).write_text(text.replace('"Cost"', '"These are the stored ones"'))
+    try:
+        page = make(run, store.corpus.path).report.read_text(encoding="utf-8")
+    finally:
+        (run / RESULTS).write_text(text)
+    assert "These are the stored ones" in page
+
+
+@pytest.mark.parametrize("spoil", ["missing", "damaged", "another log"])
+def test_scores_that_are_missing_damaged_or_too_old_are_made_again(
+    run: Path, store: MemoryStore, tmp_path: Path, spoil: str
+) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(run, copy)
+    whole = (copy / RESULTS).read_bytes()
+    if spoil == "missing":
+        (copy / SCORES).unlink()
+    elif spoil == "damaged":
+        (copy / RESULTS).write_bytes(whole[: len(whole) // 2])
+    else:
+        lines = (copy / "log.ndjson").read_bytes().splitlines(keepends=True)
+        (copy / "log.ndjson").write_bytes(b"".join(lines[:-1]))
+    make(copy, store.corpus.path)
+    assert ((copy / RESULTS).read_bytes() == whole) == (spoil != "another log")
+    assert (copy / SCORES).exists() and from_json((copy / RESULTS).read_text(), copy / RESULTS)
+
+
+def test_what_is_no_results_file_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"x\.json is no results file"):
+        from_json('{"sheets": [{}]}', tmp_path / "x.json")
