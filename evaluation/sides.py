@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from evaluation.results import SCORES
 from evaluation.rows import MODEL, Scored, load
+from evaluation.stored import SCORES
 from memory.errors import BadInput, Missing
 from simulator import runlog
 
@@ -69,10 +69,10 @@ def _run(folder: Path) -> Side:
     scores = folder / SCORES
     manifest = runlog.manifest(folder)
     if not scores.exists():
-        raise Missing(f"{folder} has no scores yet; make them with: personaconv report {folder}")
+        raise Missing(f"{folder} has no scores yet; make them with: personaconv score {folder}")
     logs = [file.stat().st_mtime for file in folder.rglob(runlog.LOG)]
     if logs and max(logs) > scores.stat().st_mtime:
-        raise BadInput(f"{folder} went on after it was scored; score it again with: personaconv report {folder}")
+        raise BadInput(f"{folder} went on after it was scored; score it again with: personaconv score {folder}")
     return side(str(folder), load(scores), _flat(manifest.get("decides", {})))
 
 

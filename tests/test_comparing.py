@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from evaluation.comparing import compare, sentences
-from evaluation.results import SCORES
 from evaluation.rows import Scored, dump
 from evaluation.sides import BENCH_ROWS, Side, side, sides
 from evaluation.stats import sign_flip
+from evaluation.stored import SCORES
 from memory.errors import BadInput, Missing
 from simulator.runlog import MANIFEST
 
