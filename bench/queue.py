@@ -27,7 +27,8 @@ BEGAN = time.perf_counter()  # before anything of ours is imported
 @dataclass(frozen=True)
 class Sitting:
     """`imports`: seconds that a process needs before it can begin; `first`: from there to the first call of the model.
-    Memory is the peak of the process in MB: when it was ready, at the first call, in the end."""
+    Memory in MB: resident when the process was ready, at the first call, and its peak; in the end, what is its own and
+    what are pages of the corpus' files, which the system takes back when it needs them."""
 
     imports: float
     first: float
@@ -36,18 +37,26 @@ class Sitting:
     ready: int
     at_first: int
     peak: int
+    own: int
+    pages: int
     turns: int
 
     def row(self, name: str) -> str:
         return (
             f"{name:12} first turn {self.first:6.2f} s ({self.first + self.imports:5.2f} with imports), {self.turns:6} "
             f"turns in {self.seconds:6.1f} s, {self.cpu:6.1f} CPU s; peak MB {self.ready} ready, {self.at_first} at "
-            f"the first turn, {self.peak} in the end"
+            f"the first turn, {self.peak} in the end ({self.own} its own, {self.pages} of files)"
         )
 
 
 def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def resident(kind: str) -> int:
+    """MB of "RssAnon" or "RssFile" now."""
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(lines[kind].split()[0]) // 1024
 
 
 def sitting(corpus: Path, run: Path, given: argparse.Namespace) -> Sitting:
@@ -104,11 +113,11 @@ def sitting(corpus: Path, run: Path, given: argparse.Namespace) -> Sitting:
         asyncio.run(simulate(spec, store, Model(), asks(["none"]), run))
     except ModelError:
         assert calls == given.most
-    seconds = time.perf_counter() - began
+    seconds, own, pages = time.perf_counter() - began, resident("RssAnon"), resident("RssFile")
     store.close()
     start = first[0] - began if first else seconds
     cpu = time.process_time() - used
-    return Sitting(imports, start, seconds, cpu, ready, (at_first or [peak()])[0], peak(), calls)
+    return Sitting(imports, start, seconds, cpu, ready, (at_first or [peak()])[0], peak(), own, pages, calls)
 
 
 def apart(name: str, corpus: Path, run: Path, given: argparse.Namespace, threads: int, most: int = -1) -> Sitting:
@@ -135,8 +144,8 @@ def main(given: argparse.Namespace) -> None:
         apart("rest", corpus, folder / "half", given, given.threads)
         again = apart("nothing left", corpus, folder / "half", given, given.threads)
         assert again.turns == 0, f"{again.turns} turns were played again"
-        bytes = sum(file.stat().st_size for file in (folder / "all").iterdir())
-        print(f"{whole.peak - floor.peak} MB above one thread; {bytes / max(1, whole.turns):,.0f} bytes a turn on disk")
+        each = sum(file.stat().st_size for file in (folder / "all").iterdir()) / max(1, whole.turns)
+        print(f"{whole.own - floor.own} MB of its own above one thread; {each:,.0f} bytes a turn on disk")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from evaluation import tasks
 from evaluation.console import Live, watch
 from evaluation.playing import located
 from memory.store import MemoryStore
+from simulator.asked import FILE as ASKED
 from simulator.branch import settled
 from simulator.estimate import EXPECTED, Dry, Expected
 from simulator.llm import LLM
@@ -83,7 +84,7 @@ def estimate(spec: RunSpec, corpus: Path, out: Path, asks: tuple[Ask, ...]) -> E
 def _copy(run: Path, trial: Path) -> None:
     """What decides a run and what is finished of it."""
     for place in places(run):
-        for name in (MANIFEST, LOG, PROFILES):
+        for name in (MANIFEST, LOG, PROFILES, ASKED):
             if (place / name).exists():
                 target = trial / place.relative_to(run) / name
                 target.parent.mkdir(parents=True, exist_ok=True)

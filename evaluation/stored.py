@@ -26,7 +26,8 @@ from evaluation.views.scatter import scatter
 from evaluation.views.slices import slices
 from evaluation.views.systems import systems
 from memory.errors import BadInput
-from simulator import ends
+from simulator import asked, ends
+from simulator.asked import Answered
 from simulator.ends import End
 from simulator.records import Turn
 
@@ -51,19 +52,23 @@ class Scores:
 
 
 async def scored(
-    turns: Sequence[Turn], store: MemoryStore, options: Mapping[str, Options] | None = None, ended: Ends | None = None
+    turns: Sequence[Turn],
+    store: MemoryStore,
+    options: Mapping[str, Options] | None = None,
+    ended: Ends | None = None,
+    answered: Sequence[Answered] = (),
 ) -> Scores:
     """All turns scored, beside their baselines, and all tables made of that. `options`: as score() takes them; `ended`:
-    of simulator.ends.read. Writes nothing."""
+    of simulator.ends.read; `answered`: of simulator.asked.read. Writes nothing."""
     rows = await score(turns, store, options)
     cells = table(rows)
-    sheets = [*_before(rows, cells), *analysis.sheets(rows, turns, store, ended), *_after(turns, rows, cells)]
+    sheets = [*_before(rows, cells), *analysis.sheets(rows, turns, store, ended), *_after(turns, answered, rows, cells)]
     return Scores(rows, cells, sheets, _verdicts(cells))
 
 
 def make(run: Path, manifest: dict[str, Any], turns: Sequence[Turn], store: MemoryStore) -> Scores:
     """scored(), written into the run folder as two files, each as a whole or not at all."""
-    found = asyncio.run(scored(turns, store, of_asks(manifest["decides"]["asks"]), ends.read(run)))
+    found = asyncio.run(scored(turns, store, of_asks(manifest["decides"]["asks"]), ends.read(run), asked.read(run)))
     dump(found.rows, run / SCORES)
     about = {**_source(turns, store), "run": turns[0].run, "verdicts": found.verdicts, "cells": found.cells}
     draft = run / f"{RESULTS}.new"
@@ -93,10 +98,12 @@ def _before(rows: Sequence[Scored], cells: Sequence[Cell]) -> Iterator[Sheet]:
     yield from (sheet for sheet in (calibration(rows), scatter(rows)) if sheet)
 
 
-def _after(turns: Sequence[Turn], rows: Sequence[Scored], cells: Sequence[Cell]) -> Iterator[Sheet]:
+def _after(
+    turns: Sequence[Turn], answered: Sequence[Answered], rows: Sequence[Scored], cells: Sequence[Cell]
+) -> Iterator[Sheet]:
     yield from slices(rows, cells, "place")
     yield from slices(rows, cells, "user")
-    yield cost(turns)
+    yield cost(turns, answered)
     yield failures(rows)
 
 

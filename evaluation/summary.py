@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from evaluation import costs
 from evaluation.playing import Played
+from simulator import asked
 
 PERSONAS = {
     "own": "of own messages",
@@ -29,6 +31,16 @@ def summary(played: Played) -> Iterator[str]:
         yield f"{progress.profiles} calls more wrote profiles; {progress.profiles_failed} profiles of this run failed"
     if progress.memory_calls:
         yield f"{progress.memory_calls} calls more were made by the memory"
+    for row in costs.beside(asked.read(ledger.folder)):
+        yield (
+            f"{row.name} of all sittings: {row.calls} answers, {row.tokens_in:,} tokens in, {row.tokens_out:,} out"
+            + (f", cost {row.cost:.4f}" if row.cost is not None else "")
+        )
+    if progress.rejected:
+        yield (
+            f"{progress.rejected} answers did not stand and were asked for again or failed: "
+            f"{progress.rejected_in:,} tokens in, {progress.rejected_out:,} out"
+        )
     if progress.failures:
         yield "failed: " + ", ".join(f"{n} {kind}" for kind, n in sorted(progress.failures.items()))
     share = usage.cached / usage.tokens_in if usage.tokens_in else 0

@@ -1,31 +1,46 @@
 """Answers over HTTP have a longest length: one that is longer is broken off while it is read, and is a failed call.
 
-Knows httpx2, which the openai client stands on, and nothing of what an answer says.
+Knows the HTTP clients that the clients of model providers stand on (httpx2, of others httpx), and nothing of what an
+answer says.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-
-from httpx2 import AsyncByteStream, Response
+from importlib import import_module
+from typing import Any
 
 from simulator.llm import ModelError
 
 MOST_BYTES = 16 * 2**20  # a long answer with all log-probabilities has 1 MB
+PLAIN = {"Accept-Encoding": "identity"}  # a small answer may unpack to any size
+_CLIENTS = ("root_async_client", "async_client", "_async_client")  # where chat models of LangChain keep theirs
 
 
-async def bound(response: Response) -> None:
+async def bound(response: Any) -> None:
     """A response hook. Raises ModelError at once for a packed answer, which may unpack to any size."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise ModelError("transport", "the answer is packed, which was not asked for")
-    if isinstance(response.stream, AsyncByteStream):
-        response.stream = Bounded(response.stream)
+    Stream = import_module(type(response).__module__.partition(".")[0]).AsyncByteStream
+    if isinstance(response.stream, Stream):
+        response.stream = type("Bounded", (_Bounded, Stream), {})(response.stream)
 
 
-class Bounded(AsyncByteStream):
+def bound_all(model: Any) -> None:
+    """Has all answers to a chat model of LangChain bounded, where the client that it keeps takes hooks, as those of
+    OpenAI, Azure, Anthropic and Groq do; others are left as they are."""
+    for name in _CLIENTS:
+        http = getattr(getattr(model, name, None), "_client", None)
+        hooks = getattr(http, "event_hooks", None)
+        if http is not None and hooks is not None and bound not in hooks["response"]:
+            http.event_hooks = {**hooks, "response": [*hooks["response"], bound]}
+            http.headers.update(PLAIN)
+
+
+class _Bounded:
     """A stream that raises ModelError instead of going on beyond MOST_BYTES."""
 
-    def __init__(self, inner: AsyncByteStream) -> None:
+    def __init__(self, inner: Any) -> None:
         self._inner = inner
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

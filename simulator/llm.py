@@ -114,8 +114,13 @@ def asking(llm: LLM, seed: int = 0, max_tokens: int = 300) -> Ask:
 
     async def ask(prompt: str) -> str:
         found = await llm(Request((("user", prompt),), max_tokens, seed=seed))
-        if found.text.strip() and found.finish not in WITHHELD:
-            return found.text
-        raise ModelError("empty", f"{llm.name}: no words in the answer (finish reason {found.finish})")
+        return worded(found, llm.name)
 
     return ask
+
+
+def worded(found: Completion, name: str) -> str:
+    """What the model called `name` says in `found`. Raises ModelError for an answer without words."""
+    if found.text.strip() and found.finish not in WITHHELD:
+        return found.text
+    raise ModelError("empty", f"{name}: no words in the answer (finish reason {found.finish})")

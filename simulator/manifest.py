@@ -26,10 +26,13 @@ from simulator.opening import Opening
 from simulator.persona import ENOUGH
 from simulator.records import Ask, Base, Mode
 from simulator.shard import Shard
+from simulator.unrecorded import common
 from simulator.wording import Wording, wording
 
 VERSIONS = ("personaconv", "langgraph", "langchain-core", "openai", "chromadb", "tiktoken", "xllamacpp", "numpy")
 Models = tuple[str, dict[str, str]]  # the run's own by its name, the others by what the spec calls them
+LONG, BEFORE = 80, 24  # characters of a setting that are shown; of them before the place where two differ
+NAMED = ("prompt_templates", "parent")  # settings that are folders: the manifest has what they hold
 SPEED_ONLY = ("concurrency", "timeout", "attempts", "shard")
 
 
@@ -139,7 +142,7 @@ def manifest(
 ) -> dict[str, Any]:
     """All that decides the answers, the versions that made them, and where corpus and parent lie from `folder`."""
     words = spec.wording()
-    apart = (*SPEED_ONLY, "prompt_templates", "parent")
+    apart = (*SPEED_ONLY, *NAMED)
     decides = {
         "spec": {k: v for k, v in spec.model_dump(mode="json").items() if k not in apart} | {"threads": list(threads)},
         "model": models[0],
@@ -190,9 +193,13 @@ def _differences(found: Any, wanted: Any, name: str = "") -> list[str]:
         keys = sorted({*found, *wanted})
         parts = [_differences(found.get(k), wanted.get(k), f"{name}.{k}".lstrip(".")) for k in keys]
         return [line for part in parts for line in part]
-    return (
-        [] if found == wanted else [f"{name.removeprefix('spec.')} was {clip(repr(found))}, now {clip(repr(wanted))}"]
-    )
+    if found == wanted:
+        return []
+    old, new = repr(found), repr(wanted)
+    if max(len(old), len(new)) > LONG:  # cut from the left, so that what differs is seen
+        at = max(0, common(old, new) - BEFORE)
+        old, new = (f"{'...' if at else ''}{text[at:]}" for text in (old, new))
+    return [f"{name.removeprefix('spec.')} was {clip(old, LONG)}, now {clip(new, LONG)}"]
 
 
 def _version(name: str) -> str | None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from memory.errors import BadInput, Missing, UnknownName
 from memory.weights import SMOLLM2
 from simulator import embedded
+from simulator.bounded import bound_all
 from simulator.identity import Identity, endpoint
 from simulator.llm import LLM, Completion, Failure, ModelError, Request, first_line
 from simulator.openai_chat import FATAL, PASSING, OpenAIChat, retry_after
@@ -100,6 +101,7 @@ class LangChainChat:
                 raise UnknownName("model provider", provider, _providers(error)) from None
             said = first_line(error)
             raise Missing(f"cannot open {self.name}: {said}; set the provider's key in the environment") from None
+        bound_all(built)
         return built
 
     async def __call__(self, request: Request) -> Completion:
@@ -146,6 +148,8 @@ def _classed(error: Exception, name: str) -> ModelError:
     """Any provider's exception as one of ours. Which class it is decides whether it is worth another try."""
     from langchain_core import exceptions as known
 
+    if isinstance(error.__cause__, ModelError):  # of simulator/bounded.py, inside the provider's client
+        return ModelError(error.__cause__.kind, f"{name}: {error.__cause__}")
     status = getattr(error, "status_code", None)
     said = first_line(error)
     kind: Failure

@@ -109,14 +109,14 @@ class OpenAIChat:
     def _open(self, model: str, base_url: str | None, key: str, timeout: float) -> None:
         from openai import AsyncOpenAI, DefaultAioHttpClient
 
-        from simulator.bounded import bound
+        from simulator.bounded import PLAIN, bound
 
         self._model = model
         self._timeout = timeout
         pool = DefaultAioHttpClient(
             timeout=timeout,
             follow_redirects=False,  # words go to the endpoint that was named, nowhere else
-            headers={"Accept-Encoding": "identity"},  # a small answer may unpack to any size
+            headers=PLAIN,
             event_hooks={"response": [bound]},
         )
         self._client: AsyncOpenAI = AsyncOpenAI(

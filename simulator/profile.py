@@ -1,7 +1,7 @@
 """Profiles: a paragraph about a person that the run's model wrote from their messages before the moment.
 
 One call for each state of a past, steps of persona.REFRESH messages; what came of it, a failure too, is a line of
-profiles.ndjson in the run folder, so that a run that goes on does not pay again. A failed one leaves the card alone.
+profiles.ndjson in the run folder, so that a run that goes on asks for it no more. A failed one leaves the card alone.
 """
 
 from __future__ import annotations

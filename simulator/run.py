@@ -14,6 +14,7 @@ from memory.doors import CorpusDoors, Timed
 from memory.errors import BadInput, PersonaconvError
 from memory.store import MemoryStore
 from simulator import branch, ends, setting
+from simulator.asked import Asked
 from simulator.budget import Spent
 from simulator.casting import Anybody
 from simulator.events import (
@@ -27,7 +28,7 @@ from simulator.events import (
     ignore,
 )
 from simulator.finished import Finished, Job
-from simulator.llm import LLM, asking, first_line
+from simulator.llm import LLM, first_line
 from simulator.manifest import RunSpec, agree, manifest
 from simulator.outlook import Outlook
 from simulator.persona import Cards
@@ -57,7 +58,10 @@ class Progress:
     left_out: int = 0
     aside: int = 0  # of calls_done: opening posts, and who speaks next
     unmet: int = 0  # interventions that found nothing to change in a thread
-    memory_calls: int = 0  # of the model by the memory, beside `calls`
+    rejected: int = 0  # answers that did not stand, of `calls_done`; paid with their tokens
+    rejected_in: int = 0
+    rejected_out: int = 0
+    memory_calls: int = 0  # of the model by the memory in this sitting, beside `calls`
     profiles: int = 0  # calls of this sitting that described a person, beside `calls`
     profiles_failed: int = 0  # of the whole run
     personas: dict[str, int] = field(default_factory=dict)  # replies, by what their writer's card was made of
@@ -72,6 +76,9 @@ class Progress:
         if turn.failure is not None:
             self.failed += 1
             self.failures[turn.failure] = self.failures.get(turn.failure, 0) + 1
+        self.rejected += len(turn.rejected)
+        self.rejected_in += sum(r.completion.tokens_in or 0 for r in turn.rejected)
+        self.rejected_out += sum(r.completion.tokens_out or 0 for r in turn.rejected)
         self.aside += turn.ask in ASIDE and bool(turn.model)
 
 
@@ -100,8 +107,8 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
         Missing: a model, or something a policy needs, that was not handed in.
     """
     spec, models = branch.settled(spec), models or {}
-    model = Remembering(asking(llm, spec.seed))
-    doors = Timed(CorpusDoors(store, model))
+    model = Asked(llm, "memory", spec.seed, prices)
+    doors = Timed(CorpusDoors(store, Remembering(model)))
     retrievers = setting.retrievers(spec, doors)
     scheduler = setting.scheduler(spec)
     setting.check_models(spec, models)
@@ -128,8 +135,11 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
         wanted = manifest(spec, asks, store, ids, named, folder)
         branch.agreeing(spec, wanted["decides"])
         agree(folder, wanted, place)
+        model.keep(folder, place)
         if spec.profile:
-            profiles = Profiles(asking(llm, spec.seed), folder, place)
+            describing = Asked(llm, "profile", spec.seed, prices)
+            describing.keep(folder, place)
+            profiles = Profiles(describing, folder, place)
         mine = set(jobs)
 
         def found(turn: Turn) -> None:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 
-from evaluation.sheet import Column, Sheet, Value
+from evaluation.costs import costs
+from evaluation.sheet import Column, Sheet
+from simulator.asked import Answered
 from simulator.records import Turn
 
 
-def cost(turns: Sequence[Turn]) -> Sheet:
-    """One row for each ask, and one for all."""
-    asks = sorted({t.ask for t in turns})
-    groups = [(ask, [t for t in turns if t.ask == ask]) for ask in asks] + [("all", list(turns))]
-    priced = any(t.cost is not None for t in turns)
+def cost(turns: Sequence[Turn], answered: Sequence[Answered] = ()) -> Sheet:
+    """One row for each ask, for what memory and profiles asked beside the turns, and for all."""
+    rows = costs(turns, answered)
+    priced = any(row.cost is not None for row in rows)
     return Sheet(
         "cost",
         "Cost",
-        "Answers that did not stand and were asked for again are not in the tokens and seconds.",
+        "Answers that did not stand, and were asked for again or failed, are in the tokens, the seconds and the cost.",
         (
             Column("ask", "Ask"),
             Column("calls", "Calls"),
             Column("retries", "Retries"),
+            Column("rejected", "Did not stand", "answers, see the failures"),
             Column("tokens_in", "Tokens in"),
             Column("cached", "From cache", "share of the tokens read, where the endpoint tells", 2),
             Column("tokens_out", "Tokens out"),
@@ -29,22 +30,19 @@ def cost(turns: Sequence[Turn]) -> Sheet:
             Column("median", "Median s", places=2),
             *([Column("cost", "Cost", "in the currency of the run's prices", 4)] if priced else []),
         ),
-        tuple(_spent(ask, group, priced) for ask, group in groups if group),
-    )
-
-
-def _spent(name: str, turns: list[Turn], priced: bool) -> tuple[Value, ...]:
-    done = [t.completion for t in turns if t.completion is not None]
-    told = [c for c in done if c.cached is not None and c.tokens_in]
-    read = sum(c.tokens_in or 0 for c in told)
-    return (
-        name,
-        len(turns),
-        sum(t.attempts - 1 for t in turns if t.attempts),
-        sum(c.tokens_in or 0 for c in done),
-        sum(c.cached or 0 for c in told) / read if read else None,
-        sum(c.tokens_out or 0 for c in done),
-        sum(c.seconds for c in done),
-        median(c.seconds for c in done) if done else None,
-        *([sum(t.cost or 0.0 for t in turns)] if priced else []),
+        tuple(
+            (
+                row.name,
+                row.calls,
+                row.retries,
+                row.rejected,
+                row.tokens_in,
+                row.cached,
+                row.tokens_out,
+                row.seconds,
+                row.median,
+                *([row.cost or 0.0] if priced else []),
+            )
+            for row in rows
+        ),
     )
