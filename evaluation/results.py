@@ -122,9 +122,13 @@ def transcripts(run: Path, corpus: Path | None = None, thread: str | None = None
         store.close()
 
 
+BRANCH = "This run is a branch of another: both arms stand side by side in its report, report.html.\n"
+
+
 def _transcripts(turns: Sequence[Turn], store: MemoryStore) -> str:
     threads: dict[str, list[Turn]] = {}
     for turn in turns:
         threads.setdefault(turn.slot.thread, []).append(turn)
     known = played(turns, store)
-    return "\n\n".join(transcript(known[id], own) for id, own in threads.items())
+    told = [BRANCH] if any(turn.mode == "branch" for turn in turns) else []
+    return "\n\n".join([*told, *(transcript(known[id], own) for id, own in threads.items())])

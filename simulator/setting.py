@@ -48,14 +48,26 @@ def threads(spec: RunSpec, store: MemoryStore) -> list[str]:
 def known(spec: RunSpec, corpus: Corpus) -> Container[str]:
     """Everybody who can be asked to write: people of the corpus, and whom the run names.
 
-    Raises: UnknownName for a card written by hand that is for none of these, nor for who stands in for one.
+    Raises: UnknownName for a card written by hand that is for none of these, nor for who stands in for one; and for
+    somebody named whom the corpus does not know and who has no such card: one mistyped would be played as a stranger.
     """
-    named = spec.people if isinstance(spec.people, tuple) else ()
-    found = {*corpus.people(), *named, *(opening.author for opening in spec.openings if opening.author)}
+    people, named = corpus.people(), _named(spec)
     for name in spec.personas:
-        if name not in found and not any(isinstance(c, Swap) and c.by == name for c in spec.interventions):
-            raise UnknownName("person with a card written by hand", name, found)
-    return found
+        if name not in people and name not in named:
+            raise UnknownName("person with a card written by hand", name, {*people, *named})
+    for name in named:
+        if name not in people and name not in spec.personas:
+            raise UnknownName("person without a card written by hand", name, {*people, *spec.personas})
+    invited = spec.people if isinstance(spec.people, tuple) else ()
+    return {*people, *invited, *(opening.author for opening in spec.openings if opening.author)}
+
+
+def _named(spec: RunSpec) -> list[str]:
+    """The people whom a run names: who takes part, opens a thread, has a model, or is changed at a turn."""
+    invited = spec.people if isinstance(spec.people, tuple) else ()
+    changed = [name for c in spec.interventions if isinstance(c, Swap) for name in (c.person, c.by)]
+    changed += [c.person for c in spec.interventions if isinstance(c, Model | Memory)]
+    return [name for name in (*invited, *(o.author for o in spec.openings), *spec.models, *changed) if name]
 
 
 def scheduler(spec: RunSpec) -> Scheduler:

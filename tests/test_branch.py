@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from evaluation.arms import arms
-from evaluation.results import make
+from evaluation.results import TRANSCRIPT, make
 from evaluation.running import asks
 from evaluation.staging import opened, staged
 from memory.errors import BadInput, Missing
 from memory.store import MemoryStore
 from simulator import runlog
-from simulator.llm import LLM
+from simulator.llm import LLM, Request
 from simulator.manifest import RunSpec
 from simulator.opening import kept
 from simulator.records import Turn
@@ -33,7 +33,7 @@ FREE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def play(
+def play(  # noqa: PLR0913 - what differs from test to test
     store: MemoryStore,
     run: Path,
     probes: tuple[str, ...] = ("none",),
@@ -41,9 +41,10 @@ def play(
     models: dict[str, LLM] | None = None,
     given: dict[str, str] | None = None,
     score: Callable[[Turn], float] | None = None,
+    says: Callable[[Request], str] = distinct,
     **spec: Any,
 ) -> tuple[Progress, dict[int, Turn], Scripted]:
-    model = Scripted(distinct)
+    model = Scripted(says)
     wanted = RunSpec.of(
         {"model": "fake:scripted", "retriever": "recency:k=2", "keep_prompts": True, **spec, "models": given or {}}
     )
@@ -205,6 +206,35 @@ def test_a_report_shows_both_arms_from_the_change_on(store: MemoryStore, tmp_pat
     assert "Both arms" in page and "<script>no" not in page and "3 turns are shared" in page
     assert all((before[n].words or "?") in page and (after[n].words or "?") in page for n in (4, 5, 6, 7))
     assert "Both arms" not in make(tmp_path / "a").report.read_text(encoding="utf-8")
+    told = "both arms stand side by side in its report"
+    assert told in (tmp_path / "b" / TRANSCRIPT).read_text(encoding="utf-8")
+    assert told not in (tmp_path / "a" / TRANSCRIPT).read_text(encoding="utf-8")
+
+
+def test_words_of_a_model_are_inert_in_both_arms(store: MemoryStore, tmp_path: Path) -> None:
+    def says(request: Request) -> str:
+        return f"<b onclick=x{request.seed}>{{{{ 7 * 7 }}}}</b> \u202e &amp; I ride."
+
+    play(store, tmp_path / "a", says=says, **THREAD)
+    insert = {"do": "insert", "at": 4, "author": "ann", "text": "<i>no</i>"}
+    branched(store, tmp_path / "a", tmp_path / "b", insert, says=says)
+    page = make(tmp_path / "b").report.read_text(encoding="utf-8")
+    both = page[page.index("3 turns are shared") :]
+    assert both.count("&lt;b onclick=x") >= 8
+    assert "{{ 7 * 7 }}&lt;/b&gt; &lt;U+202E&gt; &amp;amp; I ride." in both
+    assert "<b onclick" not in page and "\u202e" not in page
+
+
+def test_a_report_says_that_the_other_arm_is_gone(store: MemoryStore, tmp_path: Path) -> None:
+    play(store, tmp_path / "a", **THREAD)
+    insert = {"do": "insert", "at": 4, "author": "ann", "text": "No."}
+    branched(store, tmp_path / "a", tmp_path / "b", insert)
+    (tmp_path / "a").rename(tmp_path / "c")
+    page = " ".join(make(tmp_path / "b").report.read_text(encoding="utf-8").split())
+    assert "Its arm is not shown: no run in ../a, where the branched one was; put that back" in page
+    assert "(not shown)" in page and "(nothing said)" not in page
+    play(store, tmp_path / "a", **THREAD, seed=9)
+    assert "../a holds another run now" in make(tmp_path / "b").report.read_text(encoding="utf-8")
 
 
 def test_the_options_of_the_command_become_fields() -> None:

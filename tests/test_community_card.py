@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from evaluation.running import asks
-from memory.errors import BadInput
+from memory.errors import BadInput, UnknownName
 from memory.store import MemoryStore
 from simulator import runlog
 from simulator.casting import Anybody
+from simulator.handmade import Card
 from simulator.manifest import RunSpec
 from simulator.persona import Cards, Opened, Persona
 from simulator.records import Turn
@@ -39,7 +40,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
 
 def play(store: MemoryStore, run: Path, **spec: Any) -> tuple[Progress, list[Turn]]:
     wanted = RunSpec.of({"model": "fake:scripted", "retriever": "recency:k=2", "keep_prompts": True, **spec})
-    progress = asyncio.run(simulate(wanted, store, Scripted(distinct), asks(["none"]), run))
+    other = {"fake:other": Scripted(distinct)}
+    progress = asyncio.run(simulate(wanted, store, Scripted(distinct), asks(["none"]), run, models=other))
     return progress, [turn for turn in runlog.turns(run) if turn.ask == "reply"]
 
 
@@ -59,26 +61,61 @@ def test_a_beginner_speaks_with_the_community_s_card_and_others_with_their_own(
     assert play(store, tmp_path, mode=mode, threads=("t3_8",))[0].personas == progress.personas  # found in the log
 
 
-def test_people_whom_the_corpus_does_not_know_take_part(store: MemoryStore, tmp_path: Path) -> None:
+def cards(*names: str) -> dict[str, Card]:
+    return {name: Card(name=name, about="Rides in the rain.") for name in names}
+
+
+def test_people_whom_the_corpus_does_not_know_take_part_with_a_card_by_hand(store: MemoryStore, tmp_path: Path) -> None:
     opening = {"place": "bikes", "author": "newcomer", "topic": "grease"}
-    spec = {"mode": "free", "openings": (opening,), "people": ("stranger", "ann", "newcomer")}
+    spec: dict[str, Any] = {"mode": "free", "openings": (opening,), "people": ("stranger", "ann", "newcomer")}
+    spec["personas"] = cards("stranger", "newcomer")
     progress, turns = play(store, tmp_path, **spec, scheduler="round_robin:turns=1", retriever="swap_user:k=2")
     found = {turn.slot.author: turn.persona for turn in turns}
-    assert found == {"stranger": "community", "ann": "own", "newcomer": "community"}
-    assert progress.personas == {"community": 2, "own": 1} and not progress.failed
+    assert found == {"stranger": "hand", "ann": "own", "newcomer": "hand"}
+    assert progress.personas == {"hand": 2, "own": 1} and not progress.failed
     [opened] = (turn for turn in runlog.turns(tmp_path) if turn.ask == "post")
-    assert opened.persona == "community"
+    assert opened.persona == "hand"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"people": ("ann", "bbo")},
+        {"models": {"bbo": "fake:other"}},
+        {"interventions": ({"do": "swap", "at": 1, "person": "ann", "by": "bbo"},)},
+        {"interventions": ({"do": "swap", "at": 1, "person": "bbo", "by": "ann"},)},
+        {"interventions": ({"do": "memory", "at": 1, "person": "bbo", "retriever": "none"},)},
+        {"mode": "free", "openings": ({"place": "bikes", "author": "bbo", "text": "Hm?"},)},
+    ],
+)
+def test_a_name_that_is_mistyped_is_not_played_as_a_stranger(
+    store: MemoryStore, tmp_path: Path, spec: dict[str, Any]
+) -> None:
+    said = "unknown person without a card written by hand 'bbo': choose from ann, bob, cat, dan, eve, fay, gus"
+    with pytest.raises(UnknownName, match=said):
+        play(store, tmp_path / "run", **spec)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("retriever", ["dense", "neighbour", "oracle", "random_other", "swap_user", "full_history"])
 def test_any_memory_serves_somebody_unknown(store: MemoryStore, tmp_path: Path, retriever: str) -> None:
-    spec = {"mode": "free", "openings": ({"place": "bikes", "author": "ann", "text": "Hm?"},), "people": ("stranger",)}
+    spec: dict[str, Any] = {
+        "mode": "free",
+        "openings": ({"place": "bikes", "author": "ann", "text": "Hm?"},),
+        "people": ("stranger",),
+    }
+    spec["personas"] = cards("stranger")
     progress, [turn] = play(store, tmp_path, **spec, scheduler="round_robin:turns=1", retriever=retriever)
     assert turn.words and not progress.failed
 
 
 def test_whoever_is_named_as_the_opening_s_author_may_answer_in_it(store: MemoryStore, tmp_path: Path) -> None:
-    spec = {"mode": "free", "openings": ({"place": "bikes", "author": "newcomer", "text": "Hm?"},), "people": 3}
+    spec: dict[str, Any] = {
+        "mode": "free",
+        "openings": ({"place": "bikes", "author": "newcomer", "text": "Hm?"},),
+        "people": 3,
+    }
+    spec["personas"] = cards("newcomer")
     _, turns = play(store, tmp_path, **spec, scheduler="round_robin:turns=1")
     assert "newcomer" in {turn.slot.author for turn in turns}
 

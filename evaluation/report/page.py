@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.arms import arms
+from evaluation.arms import Arms, arms
 from evaluation.metrics import METRICS
 from evaluation.rendering.html import Table, table
 from evaluation.report.first import ends, modes, rows_of
@@ -65,7 +65,7 @@ def write_report(
     sections, long = _sections([*scores.sheets, *([both_arms(found_arms)] if found_arms else [])])
     lines = Lines()
     rows = columns(scores.rows, lines)
-    played = [Played(turns, _spec(manifest), store), *_branched(run, manifest, turns, store)]
+    played = [Played(turns, _spec(manifest), store), *_branched(run, manifest, turns, store, found_arms)]
     found = threads(played, scores.rows, lines)
     packed = {"lines": list(lines.known), "rows": rows, "threads": found, "sheets": long}
     page = (
@@ -126,10 +126,12 @@ def _sections(sheets: Sequence[Sheet]) -> tuple[list[dict[str, Any]], dict[str, 
     return [{"id": id, "title": title, "tables": held[id]} for id, title, _ in SECTIONS if id in held], long
 
 
-def _branched(run: Path, manifest: dict[str, Any], turns: Sequence[Turn], store: MemoryStore) -> Iterator[Played]:
+def _branched(
+    run: Path, manifest: dict[str, Any], turns: Sequence[Turn], store: MemoryStore, found: Arms | None
+) -> Iterator[Played]:
     """The run that this one is a branch of, if it is where the manifest says: its turns of the same threads."""
-    place = run / manifest["parent"] if manifest.get("parent") else None
-    if place is not None and (place / runlog.MANIFEST).exists():
+    if found is not None and not found.missing:
+        place = run / manifest["parent"]
         here = {turn.slot.thread for turn in turns}
         theirs = [turn for turn in runlog.turns(place) if turn.slot.thread in here]
         yield Played(theirs, _spec(runlog.manifest(place)), store)

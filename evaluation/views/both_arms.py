@@ -14,7 +14,8 @@ def both_arms(arms: Arms) -> Sheet:
     return Sheet(
         "arms",
         "Both arms",
-        f"{shared} shared with the run that was branched; these are not.",
+        f"{shared} shared with the run that was branched; these are not."
+        + (f" Its arm is not shown: {arms.missing}; put that back and make the report again." if arms.missing else ""),
         (
             Column("user", "Person"),
             Column("thread", "Thread"),
@@ -27,7 +28,7 @@ def both_arms(arms: Arms) -> Sheet:
                 pair.turn.slot.author,
                 pair.turn.slot.thread,
                 pair.turn.slot.number,
-                _said(pair.parent),
+                _said(pair.parent) if not arms.missing else "(not shown)",
                 _said(pair.branch),
             )
             for pair in arms.pairs
