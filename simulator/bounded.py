@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulator.llm import ModelError
+
+if TYPE_CHECKING:
+    from httpx2 import Response
 
 MOST_BYTES = 16 * 2**20  # a long answer with all log-probabilities has 1 MB
 PLAIN = {"Accept-Encoding": "identity"}  # a small answer may unpack to any size
 _CLIENTS = ("root_async_client", "async_client", "_async_client")  # where chat models of LangChain keep theirs
 
 
-async def bound(response: Any) -> None:
+async def bound(response: Response) -> None:
     """A response hook. Raises ModelError at once for a packed answer, which may unpack to any size."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise ModelError("transport", "the answer is packed, which was not asked for")
