@@ -53,6 +53,7 @@ def _of_run(
     from evaluation.analysis.drift import drift
     from evaluation.analysis.gain import gain
     from evaluation.analysis.habits import consistency, copying, repetition
+    from evaluation.analysis.mauve import mauve
     from evaluation.analysis.merging import merging
     from evaluation.analysis.separability import separability
     from evaluation.analysis.shape import shapes
@@ -72,3 +73,4 @@ def _of_run(
     yield copying(rows, store)
     yield from gain(rows, others)
     yield distributions(rows, turns, store, seed)
+    yield mauve(rows, store, seed)
