@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from evaluation.benchmark.options import bench
+from evaluation.judge_command import judge
 from evaluation.simulating import BaseURL, simulate
 from evaluation.stopping import FAREWELL, STOPPED
 from memory.errors import BadInput, PersonaconvError
@@ -160,6 +161,7 @@ def recall(  # noqa: PLR0913 - the options of a command are its parameters
 
 
 app.command()(bench)
+app.command()(judge)
 
 
 @app.command("bench-recall")

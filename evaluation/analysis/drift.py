@@ -22,7 +22,7 @@ HOW = (
     f"Intervals count people: clustered for means of answers; for MCC, F1, RMSE and Spearman by {DRAWS} "
     "seeded resamples of people."
 )
-NONE = "No task has known truths at two distances from the real thread: a replay has one distance, a free thread no truth."
+NONE = "No task has known truths at two distances: a replay has one distance, a free thread has no truth."
 Line = tuple[tuple[Value, ...], Mapping[str, str]]  # a row of a sheet, and where it comes from
 
 
