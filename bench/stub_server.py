@@ -145,7 +145,10 @@ def completion(body: dict[str, Any], number: int, tokens_in: int) -> dict[str, A
     else:
         text = f"{REPLY} ({number})"
     tokens_out = len(text) // 4 + 1
-    return {
+    told = {}
+    if body.get("prompt_logprobs") is not None:  # as vLLM has it: none for the first token
+        told = {"prompt_logprobs": [None, *({"7": {"logprob": -0.5, "rank": 1}} for _ in range(tokens_in - 1))]}
+    return told | {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
         "created": int(time.time()),

@@ -36,7 +36,12 @@ async def measured(rows: list[Scored], store: MemoryStore) -> list[Scored]:
             values = metrics.texts.overlaps(*pair) | {"sbert": similar[pair]}
         else:
             values = metrics.texts.worst(str(row.truth)) | {"sbert": 0.0}
-        stamps = {m.item: m.stamp(store.embedder) for m in metrics.of_kind(row.kind) if m.item}
+        if "likelihood" in row.detail:
+            bits, got = row.detail.get("bits_per_byte"), row.detail["likelihood"] == "known"
+            values |= {"bits_per_byte": float(bits) if bits is not None else metrics.UNIFORM}
+            values |= {"likelihood_failed": float(not got)}
+        columns = (*metrics.of_kind(row.kind), *metrics.optional(row.kind))
+        stamps = {m.item: m.stamp(store.embedder) for m in columns if m.item in values}
         done.append(replace(row, metrics={k: round(v, PLACES) for k, v in values.items()}, stamps=stamps))
     return done
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluation import baselines, metrics, tasks
+from evaluation.likelihood import WEIGHS, likelihood
 from evaluation.measuring import measured, number, probability
 from evaluation.played import played
 from evaluation.positive import DEFAULT, Positive
@@ -22,6 +23,7 @@ from evaluation.stats import Interval
 from evaluation.tasks import Kind, Task
 from memory.errors import BadInput, UnknownName
 from memory.message import Message, Thread
+from simulator.answering import REPLY
 from simulator.records import ASIDE, Turn
 
 if TYPE_CHECKING:
@@ -54,12 +56,17 @@ async def score(
     known_tasks = {task.ASK.name: (name, task) for name in tasks.names() if (task := tasks.load(name))}
     threads = {id: Sight(real, real.masked()) for id, real in played(turns, store).items()}
     rows: list[Scored] = []
-    for turn in sorted((t for t in turns if t.ask not in ASIDE), key=lambda t: (t.run, t.mode, *t.key)):
+    weighed = {(t.run, t.mode, *t.key): t for t in turns if t.ask == WEIGHS}
+    for turn in sorted((t for t in turns if t.ask not in (*ASIDE, WEIGHS)), key=lambda t: (t.run, t.mode, *t.key)):
         if turn.ask not in known_tasks:
             raise UnknownName("ask of a turn", turn.ask, known_tasks)
         name, task = known_tasks[turn.ask]
         own = (options or {}).get(turn.ask, {})
-        rows += await _rows(turn, name, task, threads[turn.slot.thread], store, own)
+        made = await _rows(turn, name, task, threads[turn.slot.thread], store, own)
+        other = weighed.get((turn.run, turn.mode, turn.slot.thread, turn.slot.id, WEIGHS, turn.repeat))
+        if other is not None and turn.ask == REPLY:
+            made[0] = replace(made[0], detail=made[0].detail | likelihood(other))
+        rows += made
     return sorted(await measured(rows, store), key=lambda row: row.key)
 
 
@@ -199,7 +206,8 @@ def _with_skill(cell: Cell, error: float | None) -> Cell:
 def _cell(rows: list[Scored]) -> Cell:
     targets, first = sorted((r for r in rows if r.truth is not None), key=lambda r: r.key), rows[0]
     failures = Counter(r.failure for r in targets if r.failure is not None)
-    columns = metrics.of_kind(first.kind)
+    extra = [c for c in metrics.optional(first.kind) if targets and all(c.item in r.metrics for r in targets)]
+    columns = (*metrics.of_kind(first.kind), *extra)
     stamps: dict[str, str] = {}
     for column in columns:
         found = {r.stamps[column.item] for r in targets if column.item in r.stamps}

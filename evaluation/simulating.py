@@ -48,6 +48,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     probe: Annotated[
         list[str] | None, typer.Option(help="sentiment, impact, generation, none; options like sentiment:positive=>=5.")
     ] = None,
+    likelihood: Annotated[bool, typer.Option("--likelihood", help="Replay: ask bits per byte of true texts.")] = False,
     seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 0,
     keep_prompts: Annotated[bool, typer.Option(help="Store whole prompts in the log.")] = False,
     prompt_templates: Annotated[str | None, typer.Option(help="A folder of prompt templates of your own.")] = None,
@@ -69,6 +70,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     """Play threads with persona agents and probe every turn."""
     from evaluation import planned
     from evaluation.estimating import estimate
+    from evaluation.likelihood import weighing
     from evaluation.playing import Sitting, sit
     from evaluation.running import asks
     from evaluation.staging import opened, staged
@@ -91,15 +93,17 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     say = partial(print, file=sys.stderr if events == "-" else sys.stdout)
     for line in planned.before(spec, corpus, power_from):
         say(line)
+    questions = asks(probe, model)
+    questions = weighing(questions, spec.base) if likelihood else questions
     if dry_run:
-        for line in estimate(spec, corpus, out, asks(probe, model)).lines(cost_of):
+        for line in estimate(spec, corpus, out, questions).lines(cost_of):
             print(line)
         return
     sitting = Sitting(
         record, replay, any_endpoint, Limits(max_tokens_total, max_cost, max_minutes),
         cost_of, events, tree,
     )  # fmt: skip
-    played = sit(spec, corpus, out, asks(probe, model), sitting)
+    played = sit(spec, corpus, out, questions, sitting)
     for line in summary(played):
         say(line)
     if played.progress.stopped:

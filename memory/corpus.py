@@ -177,9 +177,16 @@ class Corpus:
         return {name: column[order] for name, column in found.items()}
 
     def scores(
-        self, *, before: int, place: str | None = None, author: str | None = None, outside: str | None = None
+        self,
+        *,
+        before: int,
+        place: str | None = None,
+        author: str | None = None,
+        outside: str | None = None,
+        comments: bool = False,
     ) -> NDArray[np.int64]:
-        """Known scores of messages earlier than `before`, ascending by (time, id); `outside`: a thread left out.
+        """Known scores of messages earlier than `before`, ascending by (time, id); `outside`: a thread left out;
+        `comments`: of comments alone.
 
         The scores themselves were counted when the data was collected, not at `before`.
         """
@@ -188,7 +195,20 @@ class Corpus:
         keep = score != UNKNOWN
         if outside is not None:
             keep &= self.all["thread"][at] != self.code("threads", outside)
+        if comments:
+            keep &= ~self._posts[at]
         found: NDArray[np.int64] = score[keep].astype(np.int64)
+        return found
+
+    @cached_property
+    def _posts(self) -> Array:
+        """Which messages of `all` are posts."""
+        rows = [
+            row | s.number << SHIFT
+            for s in self.segments
+            for (row,) in self.sql.execute(f"select row from {s.schema}.messages where kind = 'post'")
+        ]
+        found: Array = np.isin(self.all["row"], np.array(rows, np.int64))
         return found
 
     def others(self, *, before: int, place: str, author: str, outside: str, k: int, seed: int) -> list[Message]:

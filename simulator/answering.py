@@ -7,13 +7,16 @@ from hashlib import sha256
 from math import fsum
 from typing import Protocol
 
+from memory.tokens import clip_tokens
 from simulator.answers import TRIES, fault
+from simulator.likelihood import NEEDS
 from simulator.llm import LLM, Completion, ModelError, Request
 from simulator.prices import Prices, cost
 from simulator.prompt import Scene, prompt_hash
 from simulator.records import Ask, Mode, Rejected, Slot, Turn
 
 TOP_LOGPROBS = 100  # asked for; each endpoint gives at most what it allows
+WEIGHED = 100  # tokens of o200k, of the true words: 4 CPU s by steps on the embedded model
 REPLY = "reply"  # the ask whose answer is somebody's message
 
 
@@ -53,6 +56,8 @@ async def answer(blank: Turn, ask: Ask, shared: Scene, cast: Setting, judged: st
         prompt="\n\n".join(text for _, text in messages) if cast.keep_prompts else None,
         attempts=0,
     )
+    if ask.weighs:
+        return await _weighed(turn, messages, judged or "", cast)
     request = Request(
         messages,
         ask.max_tokens,
@@ -80,6 +85,23 @@ async def answer(blank: Turn, ask: Ask, shared: Scene, cast: Setting, judged: st
         turn = replace(turn, rejected=(*turn.rejected, Rejected(*wrong, request.seed, found)))
     last = turn.rejected[-1]
     return _priced(replace(turn, failure=last.failure, reason=last.reason), cast)
+
+
+async def _weighed(turn: Turn, messages: tuple[tuple[str, str], ...], words: str, cast: Setting) -> Turn:
+    """`turn` with the likelihood of the first WEIGHED tokens of `words` as the answer."""
+    given = clip_tokens(words, WEIGHED)
+    if not given.strip():
+        return replace(turn, failure="empty", reason="no true words to be weighed")
+    try:
+        request = Request(messages, 1, 0.0, turn.seed, given=given, repeat=turn.repeat, about=turn.key)
+        found = await cast.llm(request)
+    except ModelError as error:
+        if error.fatal:
+            raise
+        return replace(turn, failure=error.kind, reason=str(error)[:300], attempts=error.attempts)
+    if found.likelihood is None:
+        return replace(turn, failure="unparseable", reason=f"{cast.llm.name} {NEEDS}"[:300])
+    return _priced(replace(turn, completion=found, attempts=found.attempts), cast)
 
 
 def _priced(turn: Turn, cast: Setting) -> Turn:

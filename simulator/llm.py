@@ -69,7 +69,17 @@ class Request:
     stop: tuple[str, ...] = ()
     top_logprobs: int = 0
     repeat: int = 0  # tells repeats apart where an endpoint ignores seeds
+    given: str = ""  # words whose likelihood as the answer is asked, in place of an answer
     about: tuple[str, str, str, int] | None = field(default=None, compare=False)  # the turn's key; decides nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """Of given words as an answer: minus the natural log of their probability, over how many tokens and UTF-8 bytes."""
+
+    nats: float
+    tokens: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +100,7 @@ class Completion:
     fingerprint: str = ""  # the endpoint's name for the build that answered (system_fingerprint)
     seeding: Seeding = "unknown"
     attempts: int = 1
+    likelihood: Likelihood | None = None  # of the words that were given
 
 
 class LLM(Protocol):

@@ -16,6 +16,7 @@ from memory.weights import SMOLLM2
 from simulator import embedded
 from simulator.bounded import bound_all
 from simulator.identity import Identity, endpoint
+from simulator.likelihood import NEEDS
 from simulator.llm import LLM, Completion, Failure, ModelError, Request, first_line
 from simulator.openai_chat import FATAL, PASSING, OpenAIChat, retry_after
 
@@ -105,6 +106,8 @@ class LangChainChat:
         return built
 
     async def __call__(self, request: Request) -> Completion:
+        if request.given:
+            raise ModelError("refused", f"{self.name} {NEEDS}", fatal=True)
         options: dict[str, Any] = {"stop": list(request.stop)} if request.stop else {}
         start = time.perf_counter()
         try:

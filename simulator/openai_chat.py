@@ -17,6 +17,7 @@ import msgspec
 
 from memory.errors import Missing, clip
 from simulator import embedded
+from simulator.likelihood import NEEDS, by_prompt, by_steps
 from simulator.llm import Completion, Failure, ModelError, Request, first_line
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ class OpenAIChat:
         start = time.perf_counter()
         try:
             async with asyncio.timeout(self._timeout):  # the client's own bounds each read alone
+                if request.given:
+                    return await self._likelihood(request, start)
                 answer = await self._client.post("/chat/completions", body=self._body(request), cast_to=object)
         except openai.APIStatusError as error:
             raise self._refused(error) from error
@@ -142,6 +145,28 @@ class OpenAIChat:
         except ValueError as error:  # a body that says it is JSON and is not
             raise ModelError("transport", f"{self.name}: the answer is not JSON ({first_line(error)})") from error
         return self._read(answer, time.perf_counter() - start)
+
+    async def _likelihood(self, request: Request, start: float) -> Completion:
+        """An empty answer with the likelihood of `request.given`. Other servers than the embedded one are asked for
+        prompt_logprobs; one that refuses them, or does not know them, ends the run."""
+        import openai
+
+        async def post(path: str, body: dict[str, Any]) -> Any:
+            root = self._server.base_url.removesuffix("/v1") if self._server else ""
+            return await self._client.post(root + path, body=body, cast_to=object)
+
+        try:
+            if self._server:
+                found = await by_steps(post, request)
+            else:
+                found = await by_prompt(post, self._model, self.name, request)
+        except openai.BadRequestError as error:
+            if self._server:
+                raise
+            raise ModelError("refused", f"{self.name} {NEEDS} ({first_line(error)})", fatal=True) from error
+        except (KeyError, IndexError, AttributeError, TypeError) as error:
+            raise ModelError("transport", f"{self.name}: the answer has no probabilities ({error!r})") from error
+        return Completion("", "stop", seconds=round(time.perf_counter() - start, 4), seeding="kept", likelihood=found)
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {

@@ -53,6 +53,7 @@ class Ask:
     examples: tuple[tuple[str, str], ...] = ()
     stop: tuple[str, ...] = ()
     options: tuple[tuple[str, str], ...] = ()  # of its task, by name: evaluation/options.py
+    weighs: bool = False  # no answer is asked: how likely the true words are as one
 
 
 @dataclass(frozen=True, slots=True)

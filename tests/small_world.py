@@ -64,7 +64,7 @@ class SmallCorpus:
             raise UnknownName("thread", id, self.threads)
         return self.threads[id]
 
-    def scores(self, *, before: int, place=None, author=None, outside=None) -> np.ndarray:
+    def scores(self, *, before: int, place=None, author=None, outside=None, comments=False) -> np.ndarray:
         found = [
             m.score
             for m in self.messages(before)
@@ -72,6 +72,7 @@ class SmallCorpus:
             and (place is None or m.place == place)
             and (author is None or m.author == author)
             and m.thread != outside
+            and not (comments and m.parent is None)
         ]
         return np.array(found, np.int64)
 

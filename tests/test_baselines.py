@@ -27,14 +27,14 @@ def guess(name: str, at: Known) -> tuple[object, bool]:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("majority", "positive"),  # 4 3 0 2
+        ("majority", "positive"),  # comments: 3 0 2
         ("community_majority", "positive"),
         ("own_majority", "positive"),  # 3 2
         ("one", 1.0),
-        ("median", 2.5),
-        ("mean", 2.25),
-        ("community_median", 2.5),
-        ("community_mean", 2.25),
+        ("median", 2.0),
+        ("mean", 5 / 3),
+        ("community_median", 2.0),
+        ("community_mean", 5 / 3),
         ("own_median", 2.5),
         ("own_mean", 2.5),
         ("parent_copy", "says who"),
@@ -93,13 +93,13 @@ def test_a_person_without_scores_gets_the_communitys_and_it_is_counted() -> None
     store = SmallStore(SmallCorpus(small_store().corpus.threads["t3_old"], NEW.plus(newcomer)))
     here = replace(slot("t1_z"), id="t1_new", author="dan", time=135, parent="t1_z")
     at = Known(here, "place", NEW.before(135).masked(), store.history("dan", before=135), store.corpus, 1)
-    assert guess("own_mean", at) == (2.25, True)
-    assert guess("community_mean", at) == (2.25, False)
-    assert baselines.fill(at) == 2.5
+    assert guess("own_mean", at) == (5 / 3, True)
+    assert guess("community_mean", at) == (5 / 3, False)
+    assert baselines.fill(at) == 2.0
 
 
 def test_a_tie_is_positive() -> None:
-    tied = Thread.of("t3_old", [said(f"t1_{n}", "t3_old", None, "bob", n, "x", n) for n in (0, 1)])
+    tied = Thread.of("t3_old", [said(f"t1_{n}", "t3_old", "t3_old", "bob", n, "x", n) for n in (0, 1)])
     assert guess("majority", known(store=SmallStore(SmallCorpus(tied, NEW)))) == ("positive", False)
 
 

@@ -56,8 +56,8 @@ def test_scores_are_strictly_earlier_and_outside_of_the_items_own_post() -> None
 
 def test_numbers_come_from_the_persons_and_the_communitys_past() -> None:
     found = said(file())
-    assert (found["one"], found["own_median"], found["own_mean"]) == (1.0, 2.5, 2.5)
-    assert (found["median"], found["community_mean"], found["parent_score"]) == (7.0, 4.0, 3.0)
+    assert (found["one"], found["own_median"], found["own_mean"]) == (1.0, -4.0, -4.0)
+    assert (found["median"], found["community_mean"], found["parent_score"]) == (1.5, 1.5, 3.0)
 
 
 def test_texts_come_from_what_had_been_said() -> None:

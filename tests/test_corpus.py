@@ -5,6 +5,7 @@ from dumps import START, comment, imported, post
 
 from memory.corpus import Corpus
 from memory.errors import BadInput, Missing, UnknownName
+from memory.message import Message
 
 ROWS = (
     post("a", author="ann", time=0, score=5),
@@ -48,6 +49,11 @@ def scores(corpus: Corpus, **asked: object) -> list[int]:
     return list(corpus.scores(**asked))  # type: ignore[arg-type]
 
 
+def posts(corpus: Corpus) -> list[Message]:
+    found = [m for id in corpus.thread_ids() for m in corpus.thread(id).messages]
+    return [m for m in found if m.kind == "post" and m.score is not None]
+
+
 def test_scores_are_the_known_ones_strictly_earlier_in_order(corpus: Corpus) -> None:
     assert scores(corpus, before=START) == []
     assert scores(corpus, before=START + 3) == [5, -2]
@@ -64,6 +70,8 @@ def test_scores_can_be_of_a_place_a_person_and_outside_a_thread(corpus: Corpus) 
     assert scores(corpus, before=late, author="ann", outside="t3_a") == [1]
     assert scores(corpus, before=late, outside="t3_p") == [5, -2, 2, 1]
     assert scores(corpus, before=late, outside="t3_unknown") == scores(corpus, before=late)
+    comments = scores(corpus, before=late, comments=True)
+    assert comments and sorted(comments + [m.score for m in posts(corpus)]) == sorted(scores(corpus, before=late))
     assert scores(corpus, before=late, place="nowhere") == scores(corpus, before=late, author="nobody") == []
 
 

@@ -26,6 +26,8 @@ RULES = "You take part in a discussion about bicycles. Answer in one short sente
 ASK = Request((("system", RULES), ("user", "Which chain do you like?")), 4, 1.5, seed=3)
 LABEL = Request((("system", RULES), ("user", "Good or bad? One word.")), 1, top_logprobs=100)
 
+GIVEN = Request(ASK.messages, 1, given="Any 😀")
+
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, Completion]:
@@ -37,12 +39,24 @@ def answers() -> dict[str, Completion]:
             first = await model(ASK)
             again = await model(ASK)
             other = await model(Request(ASK.messages, 4, 1.5, seed=4))
-            return {"first": first, "again": again, "other": other, "label": await model(LABEL)}
+            return {
+                "first": first,
+                "again": again,
+                "other": other,
+                "label": await model(LABEL),
+                "given": await model(GIVEN),
+            }
         finally:
             await model.close()
             await model.close()  # safe to call twice
 
     return asyncio.run(ask())
+
+
+def test_given_words_are_weighed_characters_of_several_tokens_too(answers: dict[str, Completion]) -> None:
+    found = answers["given"].likelihood
+    assert found is not None and (found.tokens, found.bytes) == (3, 8)
+    assert 1 < found.nats / found.tokens < 20
 
 
 @pytest.fixture(scope="module")

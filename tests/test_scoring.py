@@ -63,8 +63,8 @@ def test_failed_answers_keep_their_rows_and_get_the_declared_stand_in() -> None:
     rows = scored()
     label, number, text = (row(rows, task, "t1_x") for task in ("sentiment", "impact", "generation"))
     assert (label.value, label.failure, label.metrics) == (None, "unparseable", {"correct": 0.0, "brier": 1.0})
-    assert (number.value, number.failure, number.fill) == (None, "unparseable", 2.5)  # median of 4 3 0 2
-    assert number.metrics["abs_error"] == 3.5
+    assert (number.value, number.failure, number.fill) == (None, "unparseable", 2.0)  # median of the comments 3 0 2
+    assert number.metrics["abs_error"] == 3.0
     assert (text.value, text.failure, text.reason) == (None, "transport", "no connection")
     assert text.metrics["length"] < 0 and not any(v for name, v in text.metrics.items() if name != "length")
 
@@ -81,8 +81,8 @@ def test_cells_hold_the_metrics_of_their_task() -> None:
     sentiment = cell(rows, "sentiment").metrics
     assert sentiment.keys() == {m.name for m in of_the_kind("label")}
     assert [sentiment[name] for name in ("accuracy", "macro_f1", "mcc")] == pytest.approx([0.5] * 3)
-    assert cell(rows, "impact").metrics["mae"] == pytest.approx(2.75)
-    assert cell(rows, "impact").metrics["rmse"] == pytest.approx(math.sqrt((2**2 + 3.5**2) / 2))
+    assert cell(rows, "impact").metrics["mae"] == pytest.approx(2.5)
+    assert cell(rows, "impact").metrics["rmse"] == pytest.approx(math.sqrt((2**2 + 3**2) / 2))
     assert cell(rows, "impact", "baseline:one").metrics["mae"] == pytest.approx(3.5)
     assert math.isnan(cell(rows, "impact", "baseline:one").metrics["spearman"])
     assert cell(rows, "generation").metrics["rouge1"] == pytest.approx(0.5)

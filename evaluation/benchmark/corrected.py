@@ -10,6 +10,7 @@ from evaluation.baselines import ONE
 from evaluation.benchmark.grid import Cell, view
 from evaluation.benchmark.items import TaskName
 from evaluation.benchmark.targets import Case, Target
+from evaluation.likelihood import weighing
 from evaluation.options import opted
 from evaluation.positive import ABOVE, DEFAULT, Cut, Positive
 from memory.fence import fenced
@@ -35,6 +36,8 @@ class Wanted(Protocol):
     def tasks(self) -> tuple[TaskName, ...]: ...
     @property
     def options(self) -> dict[TaskName, dict[str, str]]: ...
+    @property
+    def likelihood(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def cut_of(target: Target, spec: Wanted, store: MemoryStore) -> Cut:
     if positive.quantile is None:
         return positive.cut(())
     corpus, slot = store.corpus, target.slot
-    found = corpus.scores(before=slot.time, place=target.message.place, outside=slot.thread)
+    found = corpus.scores(before=slot.time, place=target.message.place, outside=slot.thread, comments=True)
     return positive.cut(found if len(found) else [ONE])
 
 
@@ -86,7 +89,7 @@ def asks(target: Target, cell: Cell, spec: Wanted, cut: Cut = ABOVE) -> tuple[As
     for name in spec.tasks:
         ask = opted(tasks.load(name).ASK, spec.options.get(name, {}))
         found.append(replace(ask, examples=(*ask.examples, example(name, lent, ask, cut))))
-    return tuple(found)
+    return weighing(found) if spec.likelihood else tuple(found)
 
 
 def example(name: TaskName, shown: Case, ask: Ask, cut: Cut = ABOVE) -> tuple[str, str]:

@@ -60,6 +60,7 @@ class FilePast:
         self._thread = self._coded([row[4] for row in found])
         self._speaks = np.array([row[5] for row in found], bool)
         self._ids = [row[6] for row in found]
+        self._comment = np.array([id != post for *_, post, _, id in found], bool)
 
     def _read(self) -> Iterator[tuple[int, float, str, str, str, bool, str]]:
         for post in self._posts:
@@ -79,12 +80,20 @@ class FilePast:
         return np.array([codes.setdefault(n, len(codes)) for n in names], np.int64)
 
     def scores(
-        self, *, before: int, place: str | None = None, author: str | None = None, outside: str | None = None
+        self,
+        *,
+        before: int,
+        place: str | None = None,
+        author: str | None = None,
+        outside: str | None = None,
+        comments: bool = False,
     ) -> NDArray[np.float64]:
         """Known scores of messages earlier than `before`, by time; `outside`: a post left out with all below it."""
         at = self._at(before, place, author)
         found: NDArray[np.float64] = self._score[at]
         keep = ~np.isnan(found)
+        if comments:
+            keep &= self._comment[at]
         if outside is not None:
             keep &= self._thread[at] != self._names.get(outside, -1)
         return found[keep]

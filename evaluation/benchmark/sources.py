@@ -64,7 +64,8 @@ class Corrected:
         return choose(self.store, spec.items, spec.draw, spec.earlier, spec.places, self._watch)
 
     def questions(self, job: Job) -> list[Question]:
-        calls, repeats = len(self.spec.tasks), max(self.spec.answers(task) for task in self.spec.tasks)
+        calls = len(self.spec.tasks) + self.spec.likelihood
+        repeats = max(self.spec.answers(task) for task in self.spec.tasks)
         make = cache(lambda: policy.load(memory.retrievers, job.policy or "none"))
         CorpusDoors(self.store, _nobody).check(make())
         return [

@@ -67,6 +67,8 @@ class BenchSpec(BaseModel):
     """Communities of corrected items; (): all."""
     options: dict[TaskName, dict[str, str]] = {}
     """Of the tasks of the corrected protocol: sentiment: {positive: ">median"}. A task may name its own, too."""
+    likelihood: bool = False
+    """Also ask how likely the true text is as the reply: bits per byte (corrected)."""
     switches: Switches = Switches()
     shuffle: int | None = None
     """Seed of NP-Conv's shuffles (reference); null: none."""
@@ -119,10 +121,10 @@ class BenchSpec(BaseModel):
                 Prices.of(text)
             if self.protocol == "corrected":
                 cells(self.settings)
-            elif self.options:
-                raise BadInput(
-                    "options of tasks go with the corrected protocol; the reference has definitions of its own"
-                )
+            elif self.options or self.likelihood:
+                raise BadInput("options of tasks and likelihood go with the corrected protocol alone")
+            if self.likelihood and "generation" not in self.tasks:
+                raise BadInput("likelihood goes with the task generation; name it too")
             for name in self.settings if self.protocol == "reference" else ():
                 if name not in SETTINGS:
                     raise UnknownName("setting of the reference protocol", name, SETTINGS)

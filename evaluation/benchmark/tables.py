@@ -69,7 +69,7 @@ def _grouped(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
 def _corrected(rows: Sequence[Row], place: str) -> Iterable[Line]:
     from dataclasses import fields
 
-    from evaluation.metrics import headline
+    from evaluation.metrics import headline, optional
     from evaluation.rows import Scored
     from evaluation.scoring import table
 
@@ -80,7 +80,8 @@ def _corrected(rows: Sequence[Row], place: str) -> Iterable[Line]:
         cells.setdefault(name, []).append(row)
     for name, those in cells.items():
         for cell in table(Scored(**{k: v for k, v in row.items() if k in own}) for row in those):
-            values = {m.name: cell.metrics[m.name] for m in headline(cell.kind)}
+            shown = [*headline(cell.kind), *(m for m in optional(cell.kind) if m.name in cell.metrics)]
+            values = {m.name: cell.metrics[m.name] for m in shown}
             answers = answered(those) if cell.kind == "text" and cell.system == MODEL else {}
             most = min(map(len, answers.values()), default=1)
             note = f"mean of {most}" if most > 1 else ""

@@ -16,6 +16,7 @@ from evaluation.metrics import labels, numbers, texts
 from evaluation.metrics.labels import accuracy, macro_f1, mcc
 from evaluation.metrics.numbers import mae, rmse, spearman
 from evaluation.metrics.texts import TEXT_LIMIT, cosine, rouge
+from simulator.answering import WEIGHED
 
 __all__ = [
     "METRICS",
@@ -29,6 +30,7 @@ __all__ = [
     "mae",
     "mcc",
     "of_kind",
+    "optional",
     "rmse",
     "rouge",
     "spearman",
@@ -36,6 +38,7 @@ __all__ = [
 
 OWN = "own"  # computed here: its number rises when a definition changes
 OWN_VERSION = "2"
+UNIFORM = 8.0  # bits a byte where nothing is known: stands for a likelihood that was not given
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class Metric:
     item: str = ""
     whole: Callable[[Answers], float] | None = None
     headline: bool = False
+    optional: bool = False  # a column where the run asked for it
 
     def stamp(self, embedder: str = "") -> str:
         """What two values must share to stand in one column, e.g. "rouge-score 0.1.2, F, stemmer, ..."."""
@@ -132,13 +136,27 @@ METRICS = (
         "rouge1_unicode", "ROUGE-1, any script", "text", "rouge-score", f"F, words and signs, {_CUT}",
         item="rouge1_unicode",
     ),
+    Metric(
+        "bits_per_byte", "Bits per byte of the true text", "text", OWN,
+        f"minus log2 P(true text) / bytes, first {WEIGHED} tokens of o200k, end not counted, failed = {UNIFORM:g}",
+        higher=False, item="bits_per_byte", optional=True,
+    ),
+    Metric(
+        "likelihood_failed", "Share without likelihood", "text", OWN, "", higher=False, item="likelihood_failed",
+        optional=True,
+    ),
     Metric("length", "Length ratio", "text", OWN, "ln((words + 1) / (true words + 1)), 0: as long", None, "length"),
 )  # fmt: skip
 
 
 def of_kind(kind: str) -> tuple[Metric, ...]:
-    """The columns of a kind of task, in the order in which they are shown."""
-    return tuple(m for m in METRICS if m.kind == kind)
+    """The columns of a kind of task, in the order in which they are shown, without the optional ones."""
+    return tuple(m for m in METRICS if m.kind == kind and not m.optional)
+
+
+def optional(kind: str) -> tuple[Metric, ...]:
+    """The columns that a run can ask for."""
+    return tuple(m for m in METRICS if m.kind == kind and m.optional)
 
 
 def headline(kind: str) -> tuple[Metric, ...]:
