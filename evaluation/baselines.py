@@ -118,6 +118,12 @@ def fill(known: Known) -> float:
     return float(np.median(known.scores("community")[0]))
 
 
+def central(known: Known, percent: int) -> dict[str, float | str]:
+    """The interval in which so many percent of the community's scores so far lie, as many below as above."""
+    low, high = np.quantile(known.scores("community")[0], [(1 - percent / 100) / 2, (1 + percent / 100) / 2])
+    return {"low": float(low), "high": float(high)}
+
+
 def _majority(level: str) -> Callable[[Known], Awaitable[Guess]]:
     async def guess(known: Known) -> Guess:
         found, wider = known.scores(level)

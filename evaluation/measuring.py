@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evaluation import baselines, metrics, tasks
-from evaluation.rows import Scored
+from evaluation.rows import MODEL, Scored
 
 if TYPE_CHECKING:
     from memory.store import MemoryStore
 
+INTERVAL = ("covered", "interval_score")
 PLACES = 6  # decimals of a stored metric value
 
 
@@ -31,6 +32,8 @@ async def measured(rows: list[Scored], store: MemoryStore) -> list[Scored]:
             true, said = float(row.truth), number(row)
             slog = metrics.numbers.slog
             values = {"abs_error": abs(true - said), "slog_error": abs(slog(true) - slog(said))}
+            if "interval" in row.options and (row.system == MODEL or "low" in row.detail):
+                values |= _interval(row, true, said)
         elif _has_texts(row):
             pair = str(row.truth), str(row.value)
             values = metrics.texts.overlaps(*pair) | {"sbert": similar[pair]}
@@ -41,9 +44,20 @@ async def measured(rows: list[Scored], store: MemoryStore) -> list[Scored]:
             values |= {"bits_per_byte": float(bits) if bits is not None else metrics.UNIFORM}
             values |= {"likelihood_failed": float(not got)}
         columns = (*metrics.of_kind(row.kind), *metrics.optional(row.kind))
-        stamps = {m.item: m.stamp(store.embedder) for m in columns if m.item in values}
+        level = f", {row.options['interval']} %" if "interval" in row.options else ""
+        stamps = {
+            m.item: m.stamp(store.embedder) + (level if m.item in INTERVAL else "") for m in columns if m.item in values
+        }
         done.append(replace(row, metrics={k: round(v, PLACES) for k, v in values.items()}, stamps=stamps))
     return done
+
+
+def _interval(row: Scored, true: float, said: float) -> dict[str, float]:
+    """Of the stated ends; where there are none, nothing is covered and the value alone is the interval."""
+    known = "low" in row.detail
+    low, high = (float(row.detail[end]) for end in ("low", "high")) if known else (said, said)
+    score = metrics.numbers.interval_score(true, low, high, int(row.options["interval"]))
+    return {"covered": float(known and low <= true <= high), "interval_score": score}
 
 
 def _has_texts(row: Scored) -> bool:

@@ -20,7 +20,7 @@ from evaluation.positive import DEFAULT, Positive
 from evaluation.rows import BASELINE, MODEL, Scored, dump, load
 from evaluation.spread import Intervals
 from evaluation.stats import Interval
-from evaluation.tasks import Kind, Task
+from evaluation.tasks import Kind, Options, Task
 from memory.errors import BadInput, UnknownName
 from memory.message import Message, Thread
 from simulator.answering import REPLY
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BASELINE", "MODEL", "Cell", "Scored", "dump", "load", "number", "probability", "score", "table"]
 
-Options = Mapping[str, str]
 SKILL = {"label": "brier", "number": "mae"}  # the error that skill is measured by
 
 
@@ -97,7 +96,7 @@ async def _rows(turn: Turn, name: str, task: Task, thread: Sight, store: MemoryS
         truth=task.truth(message, known.cut) if message and known else None,
         options=dict(options),
     )
-    answered = _model_row(blank, turn, task)
+    answered = _model_row(blank, turn, task, options)
     if known is not None:
         answered = replace(answered, detail=answered.detail | _cut(known))
     if known is None or blank.truth is None:
@@ -111,6 +110,8 @@ async def _rows(turn: Turn, name: str, task: Task, thread: Sight, store: MemoryS
         system = BASELINE + baseline.name
         detail: dict[str, float | str] = {"p": baseline.p(known)} if baseline.p else {}
         detail |= _cut(known)
+        if "interval" in options and baseline.name == "community_median":
+            detail |= baselines.central(known, int(options["interval"]))
         guessed = replace(blank, system=system, value=value, fallback=fallback, hindsight=baseline.hindsight)
         rows.append(replace(guessed, detail=detail))
     return rows
@@ -127,8 +128,8 @@ def _known(turn: Turn, message: Message, cut: Thread, store: MemoryStore, positi
     return baselines.Known(turn.slot, message.place, cut, history, store.corpus, turn.seed, positive)
 
 
-def _model_row(blank: Scored, turn: Turn, task: Task) -> Scored:
-    done, value = turn.completion, task.read(turn)
+def _model_row(blank: Scored, turn: Turn, task: Task, options: Options) -> Scored:
+    done, value = turn.completion, task.read(turn, options)
     failure: str | None = turn.failure
     if failure is None and value is None:
         failure = "unparseable" if done and done.text.strip() else "empty"
@@ -142,7 +143,7 @@ def _model_row(blank: Scored, turn: Turn, task: Task) -> Scored:
         answer=done.text if done else None,
         failure=failure,
         reason=turn.reason,
-        detail=task.detail(turn),
+        detail=task.detail(turn, options),
         finish=done.finish if done else "",
         attempts=turn.attempts,
         tokens_in=done.tokens_in if done else None,

@@ -16,8 +16,9 @@ from evaluation import analysis
 from evaluation.options import of_asks
 from evaluation.rendering.data import from_json, to_json, undefined
 from evaluation.rows import Scored, dump, load
-from evaluation.scoring import Cell, Options, score, table
+from evaluation.scoring import Cell, score, table
 from evaluation.sheet import Sheet
+from evaluation.tasks import Options
 from evaluation.verdict import standings, verdict
 from evaluation.views.calibration import calibration
 from evaluation.views.cost import cost

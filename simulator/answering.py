@@ -64,7 +64,8 @@ async def answer(blank: Turn, ask: Ask, shared: Scene, cast: Setting, judged: st
         ask.temperature,
         blank.seed,
         ask.stop,
-        TOP_LOGPROBS if ask.labels else 0,
+        TOP_LOGPROBS if ask.labels or ask.numbers else 0,
+        schema=ask.schema,
         repeat=blank.repeat,
         about=turn.key,
     )
@@ -81,10 +82,24 @@ async def answer(blank: Turn, ask: Ask, shared: Scene, cast: Setting, judged: st
         turn = replace(turn, attempts=turn.attempts + found.attempts)
         wrong = fault(found, shared.shown if ask.name == REPLY else None)
         if wrong is None:
-            return _priced(replace(turn, completion=found), cast)
+            turn = replace(turn, completion=found)
+            return _priced(await _sampled(turn, ask, request, cast) if ask.samples > 1 else turn, cast)
         turn = replace(turn, rejected=(*turn.rejected, Rejected(*wrong, request.seed, found)))
     last = turn.rejected[-1]
     return _priced(replace(turn, failure=last.failure, reason=last.reason), cast)
+
+
+async def _sampled(turn: Turn, ask: Ask, request: Request, cast: Setting) -> Turn:
+    """`turn` with the further answers that its ask wants, each under a seed of its own."""
+    found: list[Completion | None] = []
+    for number in range(1, ask.samples):
+        try:
+            found.append(await cast.llm(replace(request, seed=_bits(f"{turn.seed}\x1fsample {number}"))))
+        except ModelError as error:
+            if error.fatal:
+                raise
+            found.append(None)
+    return replace(turn, samples=tuple(found), attempts=turn.attempts + sum(c.attempts for c in found if c))
 
 
 async def _weighed(turn: Turn, messages: tuple[tuple[str, str], ...], words: str, cast: Setting) -> Turn:
@@ -122,7 +137,7 @@ def _of_labels(completion: Completion, ask: Ask) -> dict[str, float]:
 
     def begins(token: str) -> bool:
         bare = token.strip().casefold()
-        return bool(bare) and any(label.startswith(bare) for label in starts)
+        return bool(bare) and (any(label.startswith(bare) for label in starts) or (ask.numbers and bare.isdecimal()))
 
     likeliest = max(completion.logprobs, key=completion.logprobs.__getitem__, default=None)
     return {token: value for token, value in completion.logprobs.items() if token == likeliest or begins(token)}

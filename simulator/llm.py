@@ -69,6 +69,7 @@ class Request:
     stop: tuple[str, ...] = ()
     top_logprobs: int = 0
     repeat: int = 0  # tells repeats apart where an endpoint ignores seeds
+    schema: str = ""  # JSON schema that the answer must fit, as JSON
     given: str = ""  # words whose likelihood as the answer is asked, in place of an answer
     about: tuple[str, str, str, int] | None = field(default=None, compare=False)  # the turn's key; decides nothing
 

@@ -178,6 +178,9 @@ class OpenAIChat:
         }
         if request.stop:
             body["stop"] = list(request.stop)
+        if request.schema:
+            schema = {"name": "answer", "schema": msgspec.json.decode(request.schema), "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
         if request.top_logprobs:
             body |= {"logprobs": True, "top_logprobs": min(request.top_logprobs, self._most_logprobs)}
         return body

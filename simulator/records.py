@@ -53,6 +53,9 @@ class Ask:
     examples: tuple[tuple[str, str], ...] = ()
     stop: tuple[str, ...] = ()
     options: tuple[tuple[str, str], ...] = ()  # of its task, by name: evaluation/options.py
+    samples: int = 1  # answers; those after the first stand in Turn.samples
+    schema: str = ""  # JSON schema of the answer
+    numbers: bool = False  # the probabilities of first tokens that are whole numbers are kept
     weighs: bool = False  # no answer is asked: how likely the true words are as one
 
 
@@ -110,6 +113,7 @@ class Turn:
     origin: Origin = "simulated"  # whose words these are
     cost: float | None = None
     rejected: tuple[Rejected, ...] = ()
+    samples: tuple[Completion | None, ...] = ()  # further answers to the same question; None: the call failed
     copied: str = ""  # the run that asked it, where a branch shares it
 
     @property
@@ -120,7 +124,11 @@ class Turn:
     @property
     def answers(self) -> tuple[Completion, ...]:
         """All that came back and was paid for, whether it stood or not."""
-        return (*(r.completion for r in self.rejected), *([self.completion] if self.completion else []))
+        return (
+            *(r.completion for r in self.rejected),
+            *([self.completion] if self.completion else []),
+            *filter(None, self.samples),
+        )
 
     @property
     def key(self) -> Key:

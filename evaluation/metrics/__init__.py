@@ -125,6 +125,14 @@ METRICS = (
     Metric(
         "kendall", "Kendall tau-b", "number", "scipy", _FILLED, whole=lambda a: numbers.kendall(a.truth, a.guess)
     ),
+    Metric(
+        "coverage", "Interval coverage", "number", OWN, "stated ends included, unread = not covered", None, "covered",
+        optional=True,
+    ),
+    Metric(
+        "interval_score", "Interval score", "number", OWN, "width + 2 / (1 - coverage) x miss, unread = value alone",
+        False, "interval_score", optional=True,
+    ),
     Metric("rouge1", "ROUGE-1", "text", "rouge-score", f"F, stemmer, {_CUT}", item="rouge1", headline=True),
     Metric("rougeL", "ROUGE-L", "text", "rouge-score", f"F, stemmer, {_CUT}", item="rougeL", headline=True),
     Metric("sbert", "SBERT", "text", OWN, "cosine", item="sbert", headline=True),

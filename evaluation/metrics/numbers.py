@@ -58,6 +58,13 @@ def coverage(truth: Sequence[float], low: Sequence[float], high: Sequence[float]
     return sum(inside) / len(inside) if inside else math.nan
 
 
+def interval_score(truth: float, low: float, high: float, percent: int) -> float:
+    """Width plus 2 / (1 - coverage) times what the truth lies outside by: least for honest quantiles, so that a wide
+    interval is not free. Source: Gneiting and Raftery 2007, section 6.2."""
+    missed = max(low - truth, 0.0) + max(truth - high, 0.0)
+    return high - low + 2 / (1 - percent / 100) * missed
+
+
 def expected_max(values: Sequence[float], k: int) -> float:
     """The expected largest of `k` of the values, drawn without replacement: the unbiased estimate of the best of k
     answers. nan for fewer than `k`. Source: pass@k of Chen et al. 2021, for values that are not 0 or 1."""

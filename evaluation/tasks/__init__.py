@@ -5,8 +5,10 @@ A task is a module with the names of Task below: a new file in this folder is a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, Protocol, cast
 
 from evaluation.positive import Cut
@@ -16,6 +18,8 @@ from simulator.records import Ask, Turn
 
 Kind = Literal["label", "number", "text"]
 Value = str | float
+Options = Mapping[str, str]  # of a task, by name: evaluation/options.py
+NONE: Options = MappingProxyType({})
 
 
 class Task(Protocol):
@@ -27,14 +31,14 @@ class Task(Protocol):
     def KIND(self) -> Kind: ...
     @property
     def QUESTION(self) -> str: ...
-    def read(self, turn: Turn) -> Value | None:
-        """What was answered; None where the call failed or its answer cannot be read."""
+    def read(self, turn: Turn, options: Options = ...) -> Value | None:
+        """What was answered; None where the call failed or its answer cannot be read. `options`: of the task."""
 
     def truth(self, message: Message, cut: Cut = ...) -> Value | None:
         """What the real message says; None where that is unknown, so that it is no target. `cut`: what a positive score
         is at its moment."""
 
-    def detail(self, turn: Turn) -> dict[str, float | str]:
+    def detail(self, turn: Turn, options: Options = ...) -> dict[str, float | str]:
         """How the answer was read: `path`, and p and mass where there are label probabilities."""
 
 

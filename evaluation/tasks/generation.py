@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.positive import ABOVE, Cut
-from evaluation.tasks import Kind
+from evaluation.tasks import NONE, Kind, Options
 from memory.message import Message
 from simulator.records import Ask, Turn
 
@@ -17,7 +17,7 @@ ASK = Ask(
 )
 
 
-def read(turn: Turn) -> str | None:
+def read(turn: Turn, options: Options = NONE) -> str | None:
     """What the person says, as it stands in the thread; None where the call failed or said nothing."""
     return _words(turn.words or "")
 
@@ -26,7 +26,7 @@ def truth(message: Message, cut: Cut = ABOVE) -> str | None:
     return _words(message.text or "")
 
 
-def detail(turn: Turn) -> dict[str, float | str]:
+def detail(turn: Turn, options: Options = NONE) -> dict[str, float | str]:
     return {}
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
+from math import fsum
+from statistics import median
 
 from evaluation.positive import ABOVE, Cut
-from evaluation.tasks import Kind
+from evaluation.tasks import NONE, Kind, Options
 from memory.message import Message
+from simulator.llm import Completion
 from simulator.records import Ask, Turn
 
 KIND: Kind = "number"
@@ -26,23 +31,91 @@ ASK = Ask(
 )
 
 LIMIT = 10_000_000  # no message has ever come near: beyond it an answer is noise, and one would spoil every mean
+FLOOR = 0.5  # probability below which the first token was mostly meant to be something else: the text decides
+_RANGE = re.compile(r"\(?([+\-−]?[0-9]{1,8})\s*(?:to|–|\.\.)\s*([+\-−]?[0-9]{1,8})\)?")
 _NUMBER = re.compile(r"(?<![\w.,+\-−])([+\-−]?)([0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(\.[0-9]+)?")
 _GLUED = re.compile(r"[\w%]|/[0-9]|[.,][0-9]")  # 1e5, 3rd, 5%, 7/10, 1.2.3 are no scores
 
 
-def read(turn: Turn) -> float | None:
-    """The first number of the answer, None where there is none that can be a score."""
-    if turn.completion is None:
+def read(turn: Turn, options: Options = NONE) -> float | None:
+    """The number answered, None where there is none that can be a score. Of several answers their median, or mean with
+    by=mean; with by=expected the mean of the numbers among the likeliest first tokens, where they weigh enough."""
+    if options.get("by") == "expected" and turn.completion is not None:
+        value, mass = expected(turn.completion.logprobs)
+        if mass >= FLOOR:
+            return value
+    found = [value for value in _values(turn) if value is not None]
+    if not found:
         return None
-    return parse(turn.completion.text, cut=turn.completion.finish == "length")
+    return fsum(found) / len(found) if options.get("by") == "mean" else float(median(found))
 
 
 def truth(message: Message, cut: Cut = ABOVE) -> float | None:
     return None if message.score is None else float(message.score)
 
 
-def detail(turn: Turn) -> dict[str, float | str]:
-    return {} if turn.completion is None else {"path": "text"}
+def detail(turn: Turn, options: Options = NONE) -> dict[str, float | str]:
+    """`path` is "text", "json" or "logprobs". Of several answers `samples`, `unread` (failed calls too), `mean` and
+    `median`; of an expectation its `mass`; of an interval `low` and `high`, where both were said."""
+    done = turn.completion
+    if done is None:
+        return {}
+    told: dict[str, float | str] = {"path": "text" if stated(done.text) is None else "json"}
+    if options.get("by") == "expected":
+        _, mass = expected(done.logprobs)
+        told |= {"mass": mass} | ({"path": "logprobs"} if mass >= FLOOR else {})
+    if turn.samples:
+        values = _values(turn)
+        found = [value for value in values if value is not None]
+        told |= {"samples": float(len(values)), "unread": float(len(values) - len(found))}
+        told |= {"mean": fsum(found) / len(found), "median": float(median(found))} if found else {}
+    ends = interval(done.text) if "interval" in options else None
+    return told | ({"low": ends[0], "high": ends[1]} if ends else {})
+
+
+def _values(turn: Turn) -> list[float | None]:
+    return [None if done is None else _value(done) for done in (turn.completion, *turn.samples)]
+
+
+def _value(done: Completion) -> float | None:
+    known = stated(done.text)
+    if known is None:
+        return parse(done.text, cut=done.finish == "length")
+    return _whole(known.get("score"))
+
+
+def _whole(found: object) -> float | None:
+    fine = isinstance(found, int | float) and not isinstance(found, bool) and abs(found) <= LIMIT
+    return float(found) if fine else None  # type: ignore[arg-type]
+
+
+def stated(text: str) -> dict[str, object] | None:
+    """The answer as a JSON object, None where it is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def interval(text: str) -> tuple[float, float] | None:
+    """The stated ends, lower first; None where one of them is not there, or they are the wrong way round."""
+    known = stated(text)
+    if known is not None:
+        low, high = _whole(known.get("low")), _whole(known.get("high"))
+    else:
+        found = _RANGE.search(text)
+        low, high = (_whole(int(end.replace("−", "-"))) for end in found.groups()) if found else (None, None)
+    return None if low is None or high is None or low > high else (low, high)
+
+
+def expected(logprobs: dict[str, float]) -> tuple[float, float]:
+    """(mean, mass) of first tokens that are whole numbers: each weighted by its probability, and how much that is in
+    all. The beginning of a longer number counts as itself, so numbers that a tokenizer cuts come out too small. (0, 0)
+    without any."""
+    weights = [(int(t), math.exp(p)) for t, p in logprobs.items() if t.strip().isdecimal() and len(t) < 9]
+    mass = fsum(weight for _, weight in weights)
+    return (fsum(n * weight for n, weight in weights) / mass if mass else 0.0), min(mass, 1.0)
 
 
 def parse(text: str, cut: bool = False) -> float | None:

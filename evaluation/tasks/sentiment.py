@@ -9,7 +9,7 @@ import math
 import re
 
 from evaluation.positive import ABOVE, Cut
-from evaluation.tasks import Kind
+from evaluation.tasks import NONE, Kind, Options
 from memory.message import Message
 from simulator.records import Ask, Turn
 
@@ -38,7 +38,7 @@ _LEAD = ("answer", "label", "sentiment")
 _NEGATION = re.compile(r"(?:not|no|never|neither|nor|none|cannot|without|hardly|\w+n['’]?t)$")
 
 
-def read(turn: Turn) -> str | None:
+def read(turn: Turn, options: Options = NONE) -> str | None:
     """ "positive", "negative", or None where neither can be read."""
     return _answer(turn)[0]
 
@@ -52,7 +52,7 @@ def label(score: float, cut: Cut = ABOVE) -> str:
     return POSITIVE if cut.holds(score) else NEGATIVE
 
 
-def detail(turn: Turn) -> dict[str, float | str]:
+def detail(turn: Turn, options: Options = NONE) -> dict[str, float | str]:
     """`path` is "logprobs" or "text"; p = P(positive) within the labels and mass = P(any label), where known."""
     return _answer(turn)[1]
 

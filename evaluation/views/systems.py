@@ -32,7 +32,8 @@ def systems(cells: Sequence[Cell]) -> Iterator[Sheet]:
 
 def _sheet(cells: list[Cell], name: str, which: str) -> Sheet:
     first = cells[0]
-    columns = metrics.of_kind(first.kind)
+    asked = [c for c in metrics.optional(first.kind) if any(c.name in cell.metrics for cell in cells)]
+    columns = (*metrics.of_kind(first.kind), *asked)
     means = [c for c in columns if c.item]
     skilled = first.kind in SKILL
     return Sheet(
@@ -50,8 +51,8 @@ def _sheet(cells: list[Cell], name: str, which: str) -> Sheet:
         tuple(
             (
                 system(cell.system) + (" (hindsight)" if cell.hindsight else ""),
-                *(cell.intervals[c.name] for c in columns),
-                *(cell.people_intervals[c.name] for c in means),
+                *(cell.intervals[c.name] if c.name in cell.metrics else None for c in columns),
+                *(cell.people_intervals[c.name] if c.name in cell.metrics else None for c in means),
                 *([None if math.isnan(cell.skill) else cell.skill] if skilled else []),
                 *_counts(cell),
             )
