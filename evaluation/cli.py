@@ -136,6 +136,19 @@ def view(
 
 
 @app.command()
+def compare(
+    folders: Annotated[list[Path], typer.Argument(help="Runs or bench folders; the first is what others are held to.")],
+    common: Annotated[bool, typer.Option("--common", help="Compare the items that both have, and only these.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown instead of tables.")] = False,
+) -> None:
+    """Compare runs, or cells of a benchmark, on the same items: differences, intervals, tests, effects."""
+    from evaluation.comparing import show_comparison
+
+    show_comparison(folders, common, as_json, as_markdown)
+
+
+@app.command()
 def policies() -> None:
     """List retrievers, schedulers and tasks with their options, what they cost and where they come from."""
     from evaluation.console import show

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from evaluation.contrast import Contrast, contrast
 from evaluation.metrics import headline
 from evaluation.rows import Scored
 from evaluation.sheet import Column, Sheet
-from evaluation.sides import Item, Side
+from evaluation.sides import Item, Side, sides
 from evaluation.stats import holm
 from memory.errors import BadInput
 
@@ -158,3 +159,30 @@ def sentences(found: Comparison) -> Iterator[str]:
             )
     if not any(line.p_holm < 0.05 for line in found.lines):
         yield f"no difference holds after Holm's correction of {found.family} tests"
+
+
+def show_comparison(folders: Sequence[Path], common: bool, as_json: bool, as_markdown: bool) -> None:
+    """What `personaconv compare` prints.
+
+    Raises: what `sides` and `compare` raise, BadInput for both forms at once.
+    """
+    from evaluation.rendering.data import to_json
+    from evaluation.rendering.markdown import markdown
+    from evaluation.rendering.text import print_sheet
+
+    if as_json and as_markdown:
+        raise BadInput("--json and --markdown exclude each other; choose one")
+    found = compare(sides(folders), common)
+    if as_json:
+        print(to_json(found.sheets, {"sides": list(found.names), "family": found.family}), end="")
+        return
+    for sheet in found.sheets:
+        if as_markdown:
+            print(markdown(sheet))
+        elif sheet.rows:
+            print_sheet(sheet)
+        else:
+            print("nothing differs in how they were made")
+    if not as_markdown:
+        print(found.contrasts.about)
+        print("\n".join(sentences(found)))

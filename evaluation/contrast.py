@@ -68,7 +68,7 @@ def _of_items(metric: Metric, first: Sequence[Scored], second: Sequence[Scored],
         metric,
         values[0],
         values[1],
-        stats.interval(gaps, users, across=across(first)),
+        difference(metric, first, second),
         stats.sign_flip(gaps, users),
         "sign-flip of people",
         stats.d_z(gaps),
@@ -86,33 +86,53 @@ def _of_items(metric: Metric, first: Sequence[Scored], second: Sequence[Scored],
 
 
 def _of_whole(metric: Metric, first: Sequence[Scored], second: Sequence[Scored], values: Pair) -> Contrast:
-    people, names = coded([row.user for row in first])
-    count, both = len(names), _joined(answers(first), answers(second))
-    of, draws, items = weighted(metric, both, np.concatenate([people, people + count]))
-    none = np.zeros_like
-
-    def gap(w: Floats) -> Floats:
-        return of(np.hstack([none(w), w])) - of(np.hstack([w, none(w)]))
-
-    def swap(signs: Floats) -> Floats:
-        kept = (1 + signs) / 2
-        return of(np.hstack([1 - kept, kept])) - of(np.hstack([kept, 1 - kept]))
-
-    parts = list(weights(count, PAIRED, SEED, items))
-    pairs = [(of(np.hstack([w, none(w)])), of(np.hstack([none(w), w]))) for w in parts]
-    a, b = (np.concatenate([pair[n] for pair in pairs]) for n in (0, 1))
+    both = _Both(metric, first, second)
+    parts = list(weights(both.count, PAIRED, SEED, both.items))
+    a, b = (np.concatenate([both.value(w, side) for w in parts]) for side in (0, 1))
     known = ~np.isnan(a + b)
     return Contrast(
         metric,
         values[0],
         values[1],
-        replace(resampled(gap, count, items=items, draws=draws), n=len(first)),
-        swapped(swap, count, items=items, draws=SWAPS.get(draws, 10_000)),
+        both.difference(),
+        swapped(both.swapped, both.count, items=both.items, draws=SWAPS.get(both.draws, 10_000)),
         "swap of people",
         math.nan,
         "",
-        stats.correlation(a[known].tolist(), b[known].tolist()) if count > 1 else math.nan,
+        stats.correlation(a[known].tolist(), b[known].tolist()) if both.count > 1 else math.nan,
     )
+
+
+def difference(metric: Metric, first: Sequence[Scored], second: Sequence[Scored]) -> Interval:
+    """second - first on aligned rows, with its interval alone."""
+    if metric.item:
+        gaps = [y.metrics[metric.item] - x.metrics[metric.item] for x, y in zip(first, second, strict=True)]
+        return stats.interval(gaps, [row.user for row in first], across=across(first))
+    return _Both(metric, first, second).difference()
+
+
+class _Both:
+    """A metric that is no mean, over the rows of both sides: each person stands in it twice, once a side."""
+
+    def __init__(self, metric: Metric, first: Sequence[Scored], second: Sequence[Scored]) -> None:
+        people, names = coded([row.user for row in first])
+        self.n, self.count = len(first), len(names)
+        joined = _joined(answers(first), answers(second))
+        self._of, self.draws, self.items = weighted(metric, joined, np.concatenate([people, people + self.count]))
+
+    def value(self, w: Floats, side: int) -> Floats:
+        none = np.zeros_like(w)
+        return self._of(np.hstack([none, w] if side else [w, none]))
+
+    def swapped(self, signs: Floats) -> Floats:
+        kept = (1 + signs) / 2
+        return self._of(np.hstack([1 - kept, kept])) - self._of(np.hstack([kept, 1 - kept]))
+
+    def difference(self) -> Interval:
+        def gap(w: Floats) -> Floats:
+            return self.value(w, 1) - self.value(w, 0)
+
+        return replace(resampled(gap, self.count, items=self.items, draws=self.draws), n=self.n)
 
 
 def _joined(a: Answers, b: Answers) -> Answers:

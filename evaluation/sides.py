@@ -77,7 +77,7 @@ def _run(folder: Path) -> Side:
 
 
 def _cells(folder: Path, many: bool) -> list[Side]:
-    cells: dict[tuple[str, ...], list[Scored]] = {}
+    rows = []
     for n, line in enumerate((folder / BENCH_ROWS).read_text(encoding="ascii").splitlines(), 1):
         try:
             row = json.loads(line)
@@ -86,19 +86,27 @@ def _cells(folder: Path, many: bool) -> list[Side]:
                     f"{folder} holds rows of the {row['protocol']} protocol, whose settings ask about different items; "
                     "compare cells of the corrected protocol"
                 )
-            if row["system"] == MODEL:
-                given = {k: v for k, v in row.items() if k in OWN}
-                scored = Scored(**{**given, "recalled": tuple(row.get("recalled", ()))})
-                cells.setdefault(tuple(str(row[name]) for name in CELL), []).append(scored)
+            rows.append(row)
         except (ValueError, TypeError, KeyError) as error:
             raise BadInput(f"{folder / BENCH_ROWS} line {n} is no row of a benchmark ({error}); run it again") from None
+    return cells(rows, str(folder) if many else "")
+
+
+def cells(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> list[Side]:
+    """A side for each cell of a benchmark, of its rows under the corrected protocol."""
+    found: dict[tuple[str, ...], list[Scored]] = {}
+    for row in rows:
+        if row["system"] == MODEL:
+            given = {k: v for k, v in row.items() if k in OWN}
+            scored = Scored(**{**given, "recalled": tuple(row.get("recalled", ()))})
+            found.setdefault(tuple(str(row[name]) for name in CELL), []).append(scored)
     return [
         side(
-            " ".join(part for part in (str(folder) if many else "", *cell[:3], f"seed {cell[3]}") if part),
-            rows,
+            " ".join(part for part in (prefix, *cell[:3], f"seed {cell[3]}") if part),
+            own,
             dict(zip(CELL, cell, strict=True)),
         )
-        for cell, rows in cells.items()
+        for cell, own in found.items()
     ]
 
 

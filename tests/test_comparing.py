@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.cli import main
 from evaluation.comparing import compare, sentences
 from evaluation.rows import Scored, dump
 from evaluation.sides import BENCH_ROWS, Side, side, sides
@@ -182,3 +183,20 @@ def test_one_person_gives_a_difference_without_an_interval() -> None:
     rows = [[label(n, right, "u") for n in range(3)] for right in (True, False)]
     [line, *_] = compare([side("a", rows[0]), side("b", rows[1])]).lines
     assert line.found.difference.mean == -1.0 and math.isnan(line.found.difference.low) and line.found.p == 1.0
+
+
+def test_the_command_prints_tables_json_or_markdown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [[label(n, right or n > 9) for n in range(20)] for right in (False, True)]
+    both = [str(run(tmp_path / name, own, n)) for n, (name, own) in enumerate(zip("ab", rows, strict=True))]
+    assert main(["compare", *both]) == 0
+    printed = capsys.readouterr().out
+    assert printed.index("spec.seed") < printed.index("p, Holm of 3") and "family of 3 takes" in printed
+    assert "b is better than" in printed and "McNemar" in printed
+    assert main(["compare", *both, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["family"] == 3 and [sheet["name"] for sheet in found["sheets"]] == ["configuration", "contrasts"]
+    assert main(["compare", *both, "--markdown"]) == 0
+    assert "| spec.seed | 0 | 1 |" in capsys.readouterr().out.replace("&#46;", ".").replace("\\", "")
+    assert main(["compare", *both, "--json", "--markdown"]) == 2
+    assert main(["compare", both[0]]) == 2
+    assert "one side only" in capsys.readouterr().err

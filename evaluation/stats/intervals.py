@@ -35,7 +35,8 @@ class Interval:
         return f"{self:.3f}"
 
     def __format__(self, spec: str) -> str:
-        """Its three numbers, each by `spec` as any float: f"{found:.1f}" is "0.5 [0.4, 0.6]"."""
+        """Its three numbers, each by `spec` (default .3f): f"{found:.1f}" is "0.5 [0.4, 0.6]"."""
+        spec = spec or ".3f"
         ends = "" if math.isnan(self.low) else f" [{self.low:{spec}}, {self.high:{spec}}]"
         return f"{self.mean:{spec}}{ends}"
 
@@ -111,10 +112,14 @@ def wilson(hits: int, n: int, level: float = LEVEL) -> tuple[float, float]:
 
 def reach(groups: int, level: float = LEVEL) -> float:
     """How many standard errors an interval reaches to each side: Student's t below FEW groups."""
+    return student(groups, level) if 2 <= groups < FEW else _normal((1 + level) / 2)
+
+
+def student(groups: int, level: float = LEVEL) -> float:
+    """The same by Student's t with groups - 1 degrees, however many."""
     from scipy import stats  # type: ignore[import-untyped]
 
-    tail = (1 + level) / 2
-    return float(stats.t.ppf(tail, groups - 1)) if 2 <= groups < FEW else _normal(tail)
+    return float(stats.t.ppf((1 + level) / 2, groups - 1))
 
 
 def _normal(tail: float) -> float:

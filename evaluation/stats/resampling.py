@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.stats.intervals import FEW, LEVEL, Floats, Interval, coded, reach
+from evaluation.stats.intervals import LEVEL, Floats, Interval, coded, student
 from memory.errors import BadInput
 
 DRAWS = 2_000
@@ -38,8 +38,9 @@ def weights(groups: int, draws: int, seed: int, items: int = 0) -> Iterator[Floa
 def resampled(
     of: Weighted, groups: int, *, items: int = 0, seed: int = SEED, draws: int = DRAWS, level: float = LEVEL
 ) -> Interval:
-    """`of` over all with its percentile interval over resamples of groups; below FEW groups, where that is too narrow
-    (4 groups: 0.253 for 0.294), t on the corrected spread. Draws where `of` gives nan are left out.
+    """`of` over all with its interval: Student's t times the spread over resamples of groups, corrected as clustered
+    errors are. Percentiles of the same draws are too narrow (bench/coverage.py: they hold the truth 92 to 94 times of
+    100 with 40 groups, these 94 to 96). Draws where `of` gives nan are left out.
 
     Unknown (nan) for a single group, and where no draw moves the statistic.
     """
@@ -51,11 +52,8 @@ def resampled(
     if len(known) < 2 or np.ptp(known) == 0:
         return Interval(value, math.nan, math.nan, math.nan, items, groups)
     se = float(known.std(ddof=1)) * math.sqrt(groups / (groups - 1))
-    if groups < FEW:
-        wide = reach(groups, level) * se
-        return Interval(value, se, value - wide, value + wide, items, groups)
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(value, se, float(low), float(high), items, groups)
+    wide = student(groups, level) * se
+    return Interval(value, se, value - wide, value + wide, items, groups)
 
 
 def bootstrap(
