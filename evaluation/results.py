@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from evaluation import stored
+from evaluation.comparing import compare
 from evaluation.played import played
 from evaluation.rendering.files import write_tables
 from evaluation.rendering.text import print_sheet
-from evaluation.report.page import write_report
+from evaluation.report.page import Against, write_report
 from evaluation.running import show_cells
 from evaluation.scoring import Cell
+from evaluation.sides import flat, side
 from evaluation.stored import RESULTS, SCORES, Scores
 from evaluation.transcript import transcript
 from evaluation.views.systems import MAIN
@@ -68,18 +70,50 @@ def score_run(run: Path, corpus: Path | None = None) -> Scores:
         store.close()
 
 
-def make(run: Path, corpus: Path | None = None) -> Results:
+def make(run: Path, corpus: Path | None = None, against: Path | None = None) -> Results:
     """Writes report and transcript into the run folder, from the stored scores; where there are none, or they are older
-    than the log, they are made first. No model is called."""
-    manifest, turns = _turns(run)
-    store = open_store(run, manifest, corpus)
+    than the log, they are made first. `against`: another run to compare with, side by side. No model is called.
+
+    Raises: BadInput where the two runs are one, or share no item.
+    """
+    manifest, turns, store, scores = _scored(run, corpus)
+    other = None
     try:
-        scores = stored.read(run, turns, store) or stored.make(run, manifest, turns, store)
-        report = write_report(run, manifest, turns, scores, store)
+        if against is not None:
+            other = _beside(run, manifest, scores, against, corpus)
+        report = write_report(run, manifest, turns, scores, store, other)
         (run / TRANSCRIPT).write_text(_transcripts(turns, store), encoding="utf-8")
     finally:
         store.close()
+        if other:
+            other.store.close()
     return Results(report, run / TRANSCRIPT, run / SCORES, run / RESULTS, scores.cells)
+
+
+def _scored(run: Path, corpus: Path | None) -> tuple[dict[str, Any], list[Turn], MemoryStore, Scores]:
+    """Manifest, turns, the open corpus, and the scores: stored, or made."""
+    manifest, turns = _turns(run)
+    store = open_store(run, manifest, corpus)
+    try:
+        return manifest, turns, store, stored.read(run, turns, store) or stored.make(run, manifest, turns, store)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _beside(run: Path, manifest: dict[str, Any], scores: Scores, other: Path, corpus: Path | None) -> Against:
+    theirs, turns, store, found = _scored(other, corpus)
+    try:
+        if theirs.get("run") == manifest.get("run"):
+            raise BadInput(f"{run} and {other} are the same run ({manifest.get('run')}); name another one")
+        sides = [
+            side(str(folder), made.rows, flat(content.get("decides", {})))
+            for folder, content, made in ((run, manifest, scores), (other, theirs, found))
+        ]
+        return Against(other.name, theirs, turns, found, store, compare(sides, common=True).sheets)
+    except BaseException:
+        store.close()
+        raise
 
 
 def show_scores(run: Path, corpus: Path | None, tables: Path | None) -> None:
@@ -94,9 +128,9 @@ def show_scores(run: Path, corpus: Path | None, tables: Path | None) -> None:
         print(file)
 
 
-def show_report(run: Path, corpus: Path | None) -> None:
+def show_report(run: Path, corpus: Path | None, against: Path | None) -> None:
     """What `personaconv report` does and prints."""
-    made = make(run, corpus)
+    made = make(run, corpus, against)
     show_cells(made.cells)
     for file in (made.report, made.transcript, made.scores, made.tables):
         print(file)

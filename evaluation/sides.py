@@ -73,7 +73,7 @@ def _run(folder: Path) -> Side:
     logs = [file.stat().st_mtime for file in folder.rglob(runlog.LOG)]
     if logs and max(logs) > scores.stat().st_mtime:
         raise BadInput(f"{folder} went on after it was scored; score it again with: personaconv score {folder}")
-    return side(str(folder), load(scores), _flat(manifest.get("decides", {})))
+    return side(str(folder), load(scores), flat(manifest.get("decides", {})))
 
 
 def _cells(folder: Path, many: bool) -> list[Side]:
@@ -110,8 +110,8 @@ def cells(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> list[Side]:
     ]
 
 
-def _flat(value: Any, prefix: str = "") -> dict[str, str]:
+def flat(value: Any, prefix: str = "") -> dict[str, str]:
     if isinstance(value, dict) and value:
-        inner = [_flat(below, f"{prefix}.{name}".strip(".")) for name, below in value.items()]
+        inner = [flat(below, f"{prefix}.{name}".strip(".")) for name, below in value.items()]
         return {name: text for found in inner for name, text in found.items()}
     return {prefix: value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)}

@@ -4,6 +4,8 @@ import re
 from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
@@ -220,3 +222,63 @@ def test_a_model_that_failed_is_not_ahead_by_mcc_alone(failed: int, sign: int | 
 
 def test_numbers_have_a_real_minus_and_nan_is_not_a_number() -> None:
     assert (verdict.number(-0.12345), verdict.number(float("nan"))) == ("−0.123", "n/a")
+
+
+def test_the_page_can_be_read_by_a_screen_reader_and_walked_by_keys(tmp_path) -> None:
+    html = made(tmp_path, TURNS)
+    page = Page(html)
+    assert all(page.tags.count(tag) == 1 for tag in ("h1", "main", "nav", "title")) and '<html lang="en">' in html
+    levels = [int(tag[1]) for tag in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert page.tags.count("table") == page.tags.count("caption") > 8
+    assert all(given.get("scope") in ("row", "col") for tag, given in page.elements if tag == "th")
+    assert page.tags.count("details") == page.tags.count("summary") > 0
+    ids = [given["id"] for _, given in page.elements if "id" in given]
+    assert len(ids) == len(set(ids))
+    targets = {given["href"][1:] for tag, given in page.elements if tag == "a"}
+    assert targets <= set(ids) and next(given for tag, given in page.elements if tag == "a")["class"] == "skip"
+    labelled = {given["aria-labelledby"] for _, given in page.elements if "aria-labelledby" in given}
+    assert labelled <= set(ids) and page.tags.count("section") == len(labelled)
+    regions = [given for _, given in page.elements if given.get("role") == "region"]
+    assert all(given["tabindex"] == "0" and given["aria-label"] for given in regions)
+    drawn = [given for tag, given in page.elements if tag == "svg" and "aria-hidden" not in given]
+    assert drawn and all(given["role"] == "img" and "in the table below" in given["aria-label"] for given in drawn)
+
+
+CSS = (Path(__file__).parent.parent / "evaluation" / "report" / "page.css").read_text(encoding="utf-8")
+ON = {  # each colour of letters and lines, and the grounds that it stands on
+    "ink": ("page", "card", "quiet", "accent-soft", "warn-soft"),
+    "soft": ("page", "card", "quiet", "accent-soft", "warn-soft"),
+    "accent": ("page", "card", "quiet", "accent-soft"),
+    "warn": ("page", "card", "quiet", "accent-soft", "warn-soft"),
+}
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_letters_stand_out_from_their_ground(scheme: int) -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    blocks = re.findall(r":root \{(.*?)\}", CSS, re.S)
+    assert len(blocks) == 2
+    colours = dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{6})", blocks[scheme]))
+    used = set(re.findall(r"(?:^|[ ;{])(?:color|fill): var\(--([a-z0-9-]+)\)", CSS))
+    assert used <= {*ON, *(f"s{n}" for n in range(6))}
+    weak = [(a, b, contrast(colours[a], colours[b])) for a in ON for b in ON[a]]
+    assert [pair for pair in weak if pair[2] < 4.5] == []
+    drawn = [(f"s{n}", contrast(colours[f"s{n}"], colours["page"])) for n in range(6)]
+    assert [pair for pair in drawn if pair[1] < 3] == []
+
+
+def test_what_has_the_focus_is_seen() -> None:
+    assert re.search(r"^:focus-visible \{ outline: 2px solid var\(--accent\)", CSS, re.M)
+    assert not re.search(r"outline: (0|none)", CSS)

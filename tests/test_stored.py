@@ -12,6 +12,7 @@ from evaluation.results import make, score_run
 from evaluation.stored import RESULTS, SCORES
 from memory.errors import BadInput
 from memory.store import MemoryStore
+from tests.report_page import Page, packed
 from tests.test_branch import THREAD, play
 
 
@@ -76,3 +77,22 @@ def test_scores_that_are_missing_damaged_or_too_old_are_made_again(
 def test_what_is_no_results_file_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"x\.json is no results file"):
         from_json('{"sheets": [{}]}', tmp_path / "x.json")
+
+
+def test_a_report_against_another_run_compares_them_and_shows_both(store: MemoryStore, tmp_path: Path) -> None:
+    play(store, tmp_path / "a", **THREAD)
+    play(store, tmp_path / "b", seed=1, **THREAD)
+    html = make(tmp_path / "a", against=tmp_path / "b").report.read_text(encoding="utf-8")
+    ids = [json.loads((tmp_path / name / "run.json").read_text())["run"] for name in "ab"]
+    text = Page(html).text
+    assert "The two runs compared" in text and "What differs in how they were made" in text
+    assert all(html.count(f"Rollout of <bdi>{id}</bdi>") == 1 for id in ids)
+    [thread] = packed(html, "threads")
+    assert sorted(arm[0] for arm in thread["arms"]) == sorted(ids)
+    sides = [{turn["arm"] for turn in node["turns"]} for node in thread["nodes"] if "turns" in node]
+    assert sides and all(side == {0, 1} for side in sides)
+
+
+def test_a_run_is_not_compared_with_itself(run: Path, store: MemoryStore) -> None:
+    with pytest.raises(BadInput, match="are the same run"):
+        make(run, store.corpus.path, against=run)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -40,6 +41,7 @@ HERE = Path(__file__).parent
 LONGEST = 4_000  # characters of one setting; the rest is counted
 SCRIPTS = ("page.js", "rows.js", "threads.js")
 SECTIONS = (  # id, title, and how the names of its sheets begin
+    ("compared", "The two runs compared", ("contrasts", "configuration")),
     ("decomposition", "Does memory help?", ("decomposition", "gain", "control")),
     ("drift", "Drift", ("drift",)),
     ("calibration", "Calibration", ("calibration",)),
@@ -53,40 +55,63 @@ SECTIONS = (  # id, title, and how the names of its sheets begin
 )
 
 
+@dataclass(frozen=True)
+class Against:
+    """Another run to stand beside the first. `compared`: tables of the two, paired."""
+
+    name: str
+    manifest: dict[str, Any]
+    turns: Sequence[Turn]
+    scores: Scores
+    store: MemoryStore
+    compared: Sequence[Sheet] = ()
+
+
 def write_report(
-    run: Path, manifest: dict[str, Any], turns: Sequence[Turn], scores: Scores, store: MemoryStore
+    run: Path,
+    manifest: dict[str, Any],
+    turns: Sequence[Turn],
+    scores: Scores,
+    store: MemoryStore,
+    against: Against | None = None,
 ) -> Path:
     """Writes run/report.html as a whole, or not at all, and returns its path."""
     from markupsafe import Markup
 
     css = (HERE / "page.css").read_text(encoding="utf-8")
     js = "".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    found_arms = arms(run, manifest, turns)
-    sections, long = _sections([*scores.sheets, *([both_arms(found_arms)] if found_arms else [])])
+    both = [scores, *([against.scores] if against else [])]
+    cells, scored = [c for s in both for c in s.cells], [r for s in both for r in s.rows]
+    branch = arms(run, manifest, turns)
+    more = [*(against.compared if against else ()), *([both_arms(branch)] if branch else [])]
+    sections, long = _sections([*more, *scores.sheets])
+    played = [Played(turns, _spec(manifest), store), *_branched(run, manifest, turns, store, branch)]
+    if against:
+        played.append(Played(against.turns, _spec(against.manifest), against.store))
     lines = Lines()
-    rows = columns(scores.rows, lines)
-    played = [Played(turns, _spec(manifest), store), *_branched(run, manifest, turns, store, found_arms)]
-    found = threads(played, scores.rows, lines)
+    rows = columns(scored, lines)
+    found = threads(played, scored, lines)
     packed = {"lines": list(lines.known), "rows": rows, "threads": found, "sheets": long}
-    page = (
-        _environment()
-        .get_template("page.html")
-        .render(
-            css=Markup(css),  # our own files
-            css_hash=_digest(css),
-            js=Markup(js),
-            js_hash=_digest(js),
-            packed=[(name, Markup(pack(content))) for name, content in packed.items()],  # base64
-            run=named(str(manifest.get("name") or manifest.get("run") or run.name)),
-            modes=modes(scores.cells, scores.verdicts),
-            many_runs=len({c.run for c in scores.cells}) > 1,
-            people=len({r.user for r in scores.rows}),
-            sections=sections,
-            manifests=[("", [(key, _shown(value)) for key, value in _flat(manifest)])],
-            stamps=_stamps(scores.cells),
-            rows=len(scores.rows),
-            threads=len(found),
-        )
+    name = named(str(manifest.get("name") or manifest.get("run") or run.name))
+    other = named(str(against.manifest.get("run") or against.name)) if against else ""
+    told = [(name, manifest), *([(other, against.manifest)] if against else [])]
+    template = _environment().get_template("page.html")
+    page = template.render(
+        css=Markup(css),  # our own files
+        css_hash=_digest(css),
+        js=Markup(js),
+        js_hash=_digest(js),
+        packed=[(name, Markup(pack(content))) for name, content in packed.items()],  # base64
+        run=name,
+        other=other,
+        modes=modes(cells, [v for s in both for v in s.verdicts]),
+        many_runs=len({c.run for c in cells}) > 1,
+        people=len({r.user for r in scored}),
+        sections=sections,
+        manifests=[(of, [(key, _shown(value)) for key, value in _flat(content)]) for of, content in told],
+        stamps=_stamps(cells),
+        rows=len(scored),
+        threads=len(found),
     )
     draft = run / f"{FILE}.new"
     draft.write_text(page, encoding="utf-8")
