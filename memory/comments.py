@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
+import numpy as np
 
 from memory.fields import MILLISECONDS, text, writer
 from memory.reading import Row
 
-_SHORTEST = 60  # bytes, more than a line without fields and less than one with all that are needed
+_NEWLINE, _OPEN = b"\n{"
 _Seconds = Annotated[int, msgspec.Meta(ge=0, lt=MILLISECONDS)]
 
 
@@ -40,29 +41,31 @@ _DECODE = msgspec.json.Decoder(Comment).decode_lines
 
 def comments(part: bytes, number: int) -> list[Comment] | None:
     """The Rows of these whole lines, of which the first is `number`; None where one of them is not usual."""
-    lines = part.split(b"\n")
-    if lines.pop() or min(map(len, lines)) < _SHORTEST:  # the decoder passes over blank lines
+    data = np.frombuffer(part, np.uint8)
+    ends = data == _NEWLINE
+    many = np.count_nonzero(ends)
+    begun = np.count_nonzero(ends[:-1] & (data[1:] == _OPEN)) + (data[0] == _OPEN)
+    if not ends[-1] or begun != many:  # the decoder passes over blank lines, and takes two objects on one for two
         return None
     try:
         found = _DECODE(part)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return found if len(found) == len(lines) and _settled(found, number) else None
+    return found if len(found) == many and _settled(found, number) else None
 
 
 def _settled(found: list[Comment], number: int) -> bool:
     """Makes each what row() makes of it, unless one has ids or a name of an unusual form. Many are looked at as one
     text, for that costs a third of looking at each."""
-    many, ids, names = len(found), [r.id for r in found], [r.author for r in found]
-    if "" in ids or "_" in "".join(ids) or None in names or "" in names:
+    ids, names, said = [r.id for r in found], [r.author for r in found], [r.text for r in found]
+    threads, parents = [r.thread for r in found], [r.parent for r in found]
+    if not (all(ids) and all(names) and all(threads) and all(parents)) or "_" in "".join(ids):
         return False
-    people = ",".join(map(str, names))
-    threads = "\n" + "\n".join([r.thread or "" for r in found])
-    parents = "\n" + "\n".join([r.parent or "" for r in found])
-    said = "\n".join([r.text or "" for r in found])
+    people = ",".join(names)  # type: ignore[arg-type]
+    under, above = "\n" + "\n".join(threads), "\n" + "\n".join(parents)  # type: ignore[arg-type]
     if (
-        threads.count("\nt3_") != many
-        or parents.count("\nt1_") + parents.count("\nt3_") != many
+        under.count("\nt3_") != len(found)
+        or above.count("\nt1_") + above.count("\nt3_") != len(found)
         or " " in people
         or not people.isprintable()  # as other spaces are not
     ):
@@ -70,7 +73,8 @@ def _settled(found: list[Comment], number: int) -> bool:
     if "[" in people:
         for r in found:
             r.author = writer(r.author)
-    if "[" in said or "&" in said or "\0" in said:
+    words = "\n".join(filter(None, said))
+    if "[" in words or "&" in words or "\0" in words:
         for r in found:
             if r.text is not None and ("[" in r.text or "&" in r.text or "\0" in r.text):
                 r.text = text(r.text)
@@ -78,7 +82,6 @@ def _settled(found: list[Comment], number: int) -> bool:
         r.line = number
         r.id = "t1_" + r.id
         number += 1
-    for r in found:
         if r.score_hidden:
             r.score = None
         if not r.retrieved:
