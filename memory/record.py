@@ -24,7 +24,7 @@ from memory.threads import Threads
 STAGING = "import.sqlite"
 READ, LOADED, MOVED = 0, 1, 2  # why a message is here: from a source, for its thread, because its segment is rewritten
 _BATCH = 2000
-_CACHE = 16384  # kB
+_CACHE = 8192  # kB, for each of the two files
 
 _SCHEMA = """
 create table messages(
@@ -96,7 +96,8 @@ class Record:
         `again`: ids of messages whose threads are looked at as well. How many messages are as the sources had them."""
         touch = "insert or ignore into touched(thread) select thread from"
         self.sql.execute(f"{touch} earlier where id in (select value from json_each(?))", (json.dumps(list(again)),))
-        new = json.dumps([_who(identity) for (identity,) in self.sql.execute("select identity from main.authors")])
+        authors = each(self.sql, "select identity from main.authors") if self.kept else ()
+        new = json.dumps([_who(identity) for (identity,) in authors])
         for s in self.kept:  # texts that name somebody who was not known then
             named = f"select row from {s.schema}.mentions where who in (select value from json_each(?))"
             self.sql.execute(f"{touch} earlier where segment = {s.number} and row in ({named})", (new,))

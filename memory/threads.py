@@ -12,6 +12,7 @@ from memory.segment import COLUMNS
 from memory.statements import change, each, one
 
 _BATCH = 2000
+LOST = "no link_id, and its parent is not in the data: import it with its parent, or after it"
 _LOADED = 1  # see record.py
 _COLUMNS = COLUMNS.replace("said_thread, said_parent, said_time, ", "")
 _SAID = {"thread": "iif(kind = 'post', id, said_thread)", "parent": "said_parent", "time": "said_time"}
@@ -32,7 +33,7 @@ class Threads:
         lost = self._gather()
         gone = [id for id, thread in lost.items() if thread is None]
         for id in gone:
-            tally.note("dropped", "no link_id, and its parent is not in the data", id)
+            tally.note("dropped", LOST, id)
         found = ((at, id) for id, at in lost.items() if at is not None)
         change(self._sql, f"update messages set {_KEEP}, thread = ? where id = ?", found)
         change(self._sql, "delete from messages where id = ?", ((id,) for id in gone))
@@ -114,18 +115,16 @@ class Threads:
     def _add_roots(self, tally: Tally) -> None:
         """A post without author or words for each thread whose own is not there, a second before its oldest comment."""
         post = "select 1 from messages p where p.id = named.thread and p.kind = 'post'"
-        rootless = self._sql.execute(f"select thread from ({_NAMED}) named where not exists ({post})").fetchall()
-        if not rootless:
-            return
-        query = """select thread, min(time) - 1, min(place) from messages
-            where thread in (select value from json_each(?)) group by thread"""
-        missing = self._sql.execute(query, (json.dumps([id for (id,) in rootless]),)).fetchall()
-        for thread, _, _ in missing:
-            tally.note("repaired", "submission not in the data: an empty post stands for it", thread)
-        insert = f"""insert into messages
-            (id, thread, time, place, kind, title, why, placeholder)
-            values (?1, ?1, ?2, ?3, 'post', '', {_LOADED}, 1)"""
-        change(self._sql, insert, missing)
+        rootless = f"select thread from ({_NAMED}) named where not exists ({post})"
+        self._sql.execute(f"create temp table rootless as {rootless}")
+        if one(self._sql, "select count(*) from rootless"):
+            self._sql.execute(
+                f"""insert into messages(id, thread, time, place, kind, title, why, placeholder)
+                    select thread, thread, min(time) - 1, min(place), 'post', '', {_LOADED}, 1 from messages
+                    where thread in (select thread from rootless) group by thread"""
+            )
+        for (id,) in each(self._sql, "select id from rootless join messages on id = rootless.thread and placeholder"):
+            tally.note("repaired", "submission not in the data: an empty post stands for it", id)
 
     def _odd(self) -> Iterator[tuple[str, list[tree.Node]]]:
         """The threads that are not plainly trees: where all reply to something earlier in them, nothing is wrong."""

@@ -34,7 +34,7 @@ from memory.segment import (
     text_hash,
     words,
 )
-from memory.statements import change, each, one
+from memory.statements import each, one
 
 CHUNK = 4096
 _FIELDS, _COLUMNS = (len(names.split(", ")) for names in (FIELDS, COLUMNS))
@@ -147,7 +147,6 @@ class _Rows:
         self.fresh = np.ones(self.spoken if hashed else 0, np.bool_)
         self.digest, self.counts, self.said = np.zeros(_BITS // 32, np.uint64), Counter[str](), Counter[int]()
         self._person, self._since = -1, 0
-        self._spans: list[tuple[int, int, int]] = []
 
     def read(self, folder: Path, progress: Callable[[int, int], None]) -> None:
         """Reads them, and writes the times of those with words, and where each person's are."""
@@ -158,13 +157,14 @@ class _Rows:
         with (folder / "time.npy").open("wb") as times, closing(self._sql.cursor()) as cursor:
             _head(times, np.int64, self.spoken)
             cursor.execute(query)
+            self._sql.execute("begin")
             at = 0
             while found := cursor.fetchmany(CHUNK):
                 self._chunk(at, found, times)
                 at += len(found)
                 progress(at, self.total)
-        self._close(self.spoken)
-        change(self._sql, f"insert into {self._schema}.spans values (?, ?, ?)", self._spans)
+            self._close(self.spoken)
+        self._sql.execute("commit")
 
     def _chunk(self, at: int, found: list[tuple[Any, ...]], times: BinaryIO) -> None:
         with_words = found[: max(0, self.spoken - at)]
@@ -187,7 +187,8 @@ class _Rows:
 
     def _close(self, end: int) -> None:
         if self._person >= 0:
-            self._spans.append((self._person, self._since, end))
+            insert = f"insert into {self._schema}.spans values (?, ?, ?)"
+            self._sql.execute(insert, (self._person, self._since, end))
             self.counts["people"] += not self.more
 
 

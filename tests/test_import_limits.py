@@ -6,6 +6,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 from dumps import comment, imported, post, write
 
@@ -46,3 +47,26 @@ def test_a_thread_of_three_thousand_nested_replies_and_one_of_five_thousand_mess
     corpus = Corpus.open(tmp_path / "corpus")
     assert len(corpus.thread("t3_deep").path("t1_d2999")) == 3001
     assert len(corpus.thread("t3_wide").messages) == 5001
+
+
+def test_memory_of_an_import_without_vectors_does_not_grow_with_its_sources(tmp_path: Path) -> None:
+    words = "some words of a text that is too long to be kept " * 24
+    code = """
+import sys
+from pathlib import Path
+from memory.importing import import_corpus
+import_corpus([Path(sys.argv[1])], Path(sys.argv[2]), embedder="none")
+[line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+print(int(line.split()[1]) // 1024)
+"""
+    peaks = []
+    for count in (8_000, 32_000):
+        source = tmp_path / f"{count}.ndjson"
+        with source.open("wb") as file:
+            for n in range(count):
+                row = comment(f"{n}", f"{n // 20}", author=f"p{n % 50}", time=n + 1, body=f"{n} {words}")
+                file.write(msgspec.json.encode(row) + b"\n")
+        command = [sys.executable, "-c", code, source, tmp_path / str(count)]
+        peaks.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+    assert peaks[1] < peaks[0] + 6, "28 MB more of texts, and their rows"
+    assert peaks[1] < 100
