@@ -164,7 +164,7 @@ def without_vectors(folder: Path, messages: int, convokit: Path | None) -> None:
         print(f"import, {name}: {found:,} messages of {size // messages} bytes, {each}; {steps}", flush=True)
         if convokit is not None:
             utterances(folder / f"{name}-convokit", messages, more)
-            theirs = _run([convokit, Path(__file__).with_name("convokit_load.py"), folder / f"{name}-convokit"])
+            theirs = _run([convokit, "-P", Path(__file__).with_name("convokit_load.py"), folder / f"{name}-convokit"])
             each = f"{1e6 * theirs[0] / theirs[2]:.1f} us each, {1e6 * theirs[1] / theirs[2]:.1f} of a processor"
             ratios = f"{theirs[0] / took:.1f} times as long as ours, {theirs[1] / cpu:.1f} times the processor"
             print(f"convokit, {name}: {theirs[2]:,} messages, {each}, {theirs[3]:.0f} MB: {ratios}", flush=True)

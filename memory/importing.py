@@ -4,7 +4,7 @@ Nobody sees half an import: it writes a new segment of the folder and switches a
 vectors, is kept in Chroma as it is made, so a second run goes on where the first was stopped. It costs what it touches,
 however much is there already: see docs/decisions/0012.
 
-Sources are streamed: an import without vectors takes 75 MB, however long they are (130 MB where texts are of 4 kB each),
+Sources are streamed: an import without vectors takes 75 MB, however long they are (130 MB where texts have 4 kB each),
 and for a dump the window it was packed with (up to 2 GB); sorting goes to temporary files. With vectors, Chroma's index
 of them is in memory while they are written: 3 to 5 kB a message.
 """
