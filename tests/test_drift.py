@@ -53,6 +53,8 @@ def test_own_minus_gold_pairs_the_same_slots() -> None:
     table, cost, slopes = drift(rolled, [*gold, stranger])
     assert [mean(row["rouge1"]) for row in lines(cost)] == pytest.approx([-0.1, -0.2, -0.35])
     assert {row["system"] for row in lines(table)} == {OWN, GOLD}
+    found = dict(zip([row["system"] for row in lines(table)], table.where, strict=True))
+    assert found[GOLD] == {"run": "g", "mode": "replay", "task": "generation", "system": "model"}
     of_cost = [r for r in lines(slopes) if r["system"] == COST and r["metric"] == "ROUGE-1"]
     assert mean(of_cost[0]["slope"]) == pytest.approx(-0.1)
 

@@ -42,7 +42,8 @@ def drift(rows: Sequence[Scored], gold: Sequence[Scored] = ()) -> tuple[Sheet, .
             of = {"task": task, "system": one.rows[0].system}
             for n, ((low, high), group) in enumerate(one.groups):
                 values: tuple[Value, ...] = tuple(found[n] for found, _ in measured)
-                line = ((one.name, low, high, *counts(group), *values), where(group, distance=span(low, high), **of))
+                at = {} if one.name == GOLD else {"distance": span(low, high)}  # replayed rows are all at distance 1
+                line = ((one.name, low, high, *counts(group), *values), where(group, **at, **of))
                 lines.setdefault(one.name == COST, []).append(line)
             for column, (_, slope) in zip(columns, measured, strict=True):
                 slopes.append(((task, column.title, one.name, *counts(one.rows), slope), where(one.rows, **of)))
