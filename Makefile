@@ -1,10 +1,11 @@
 # make demo   from nothing to an HTML report on the shipped sample, in .venv, with nothing to set up
 # make test   everything CI checks: ruff, mypy, pytest
 # make lock   the locks again from pyproject.toml and requirements/ (needs uv)
+# make recording  the answers of the embedded model that tests replay
 # make docs   the parts of README.md that are generated
 # make clean  away with .venv, caches and what the demo made
 
-.PHONY: demo test docs lock clean
+.PHONY: demo test docs recording lock clean
 run := .venv/bin/python
 
 demo: .venv/demo.ok
@@ -20,6 +21,9 @@ test: .venv/tests.ok
 
 docs: .venv/tests.ok
 	$(run) docs/tree.py
+
+recording: .venv/tests.ok
+	$(run) -m tests.recorded.make
 
 .venv/demo.ok: pyproject.toml requirements/demo.lock requirements/install
 	@requirements/install demo && touch $@

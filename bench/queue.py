@@ -26,12 +26,15 @@ BEGAN = time.perf_counter()  # before anything of ours is imported
 
 @dataclass(frozen=True)
 class Sitting:
-    """`imports`: seconds that a process needs before it can begin; `first`: from there to the first call of the model.
+    """`imports`: seconds that a process needs before it can begin; `first`: from there to the first call of the model,
+    of which `first_cpu` is its own processor time.
+
     Memory in MB: resident when the process was ready, at the first call, and its peak; in the end, what is its own and
     what are pages of the corpus' files, which the system takes back when it needs them."""
 
     imports: float
     first: float
+    first_cpu: float
     seconds: float
     cpu: float
     ready: int
@@ -43,9 +46,10 @@ class Sitting:
 
     def row(self, name: str) -> str:
         return (
-            f"{name:12} first turn {self.first:6.2f} s ({self.first + self.imports:5.2f} with imports), {self.turns:6} "
-            f"turns in {self.seconds:6.1f} s, {self.cpu:6.1f} CPU s; peak MB {self.ready} ready, {self.at_first} at "
-            f"the first turn, {self.peak} in the end ({self.own} its own, {self.pages} of files)"
+            f"{name:12} first turn {self.first:6.2f} s, {self.first_cpu:5.2f} CPU s "
+            f"({self.first + self.imports:5.2f} s with imports), {self.turns:6} turns in {self.seconds:6.1f} s, "
+            f"{self.cpu:6.1f} CPU s; peak MB {self.ready} ready, {self.at_first} at the first turn, {self.peak} in the "
+            f"end ({self.own} its own, {self.pages} of files)"
         )
 
 
@@ -74,7 +78,7 @@ def sitting(corpus: Path, run: Path, given: argparse.Namespace) -> Sitting:
     from simulator.testing import completion
 
     imports, ready = time.perf_counter() - BEGAN, peak()
-    first: list[float] = []
+    first: list[tuple[float, float]] = []
     at_first: list[int] = []
     calls = 0
 
@@ -84,7 +88,7 @@ def sitting(corpus: Path, run: Path, given: argparse.Namespace) -> Sitting:
         async def __call__(self, request: Request) -> Completion:
             nonlocal calls
             if not first:
-                first.append(time.perf_counter())
+                first.append((time.perf_counter() - began, time.process_time() - used))
                 at_first.append(peak())
             if calls == given.most:
                 raise ModelError("refused", "broken off on purpose", fatal=True)
@@ -115,9 +119,9 @@ def sitting(corpus: Path, run: Path, given: argparse.Namespace) -> Sitting:
         assert calls == given.most
     seconds, own, pages = time.perf_counter() - began, resident("RssAnon"), resident("RssFile")
     store.close()
-    start = first[0] - began if first else seconds
     cpu = time.process_time() - used
-    return Sitting(imports, start, seconds, cpu, ready, (at_first or [peak()])[0], peak(), own, pages, calls)
+    start, start_cpu = first[0] if first else (seconds, cpu)
+    return Sitting(imports, start, start_cpu, seconds, cpu, ready, (at_first or [peak()])[0], peak(), own, pages, calls)
 
 
 def apart(name: str, corpus: Path, run: Path, given: argparse.Namespace, threads: int, most: int = -1) -> Sitting:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import resource
 import signal
@@ -10,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -20,6 +23,7 @@ from tests.club import dump
 from tests.test_runlog import turn
 
 ROOT = Path(__file__).parent.parent
+STOPS = 2.0  # seconds on a machine with a processor to spare
 
 
 def test_a_run_killed_at_random_moments_ends_as_one_that_never_was() -> None:
@@ -83,6 +87,28 @@ def test_a_stopped_run_says_how_to_go_on_and_keeps_its_turns(
     )  # fmt: skip
     kept = turns(tmp_path)
     assert 0 < len(kept) < 14 and not any(turn.failure for turn in kept)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_whose_calls_stall_does_not_wait_for_them(corpus: Path, tmp_path: Path, number: int) -> None:
+    with running(latency_ms=30_000) as url:
+        command = [sys.executable, "-c", CHILD, *simulate(corpus, tmp_path, url)]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as child:
+            deadline = time.monotonic() + 120
+            while not in_flight(url):
+                assert child.poll() is None and time.monotonic() < deadline
+                time.sleep(0.02)
+            began = time.monotonic()
+            child.send_signal(number)
+            _, said = child.communicate(timeout=30)
+            took = time.monotonic() - began
+    assert child.returncode == 130 and "the same command goes on from here" in said
+    assert took < STOPS * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)), f"{took:.1f} s"
+
+
+def in_flight(url: str) -> int:
+    with urlopen(f"{url.removesuffix('/v1')}/stats", timeout=60) as answer:
+        return int(json.load(answer)["in_flight"])
 
 
 # What a full disk does: no file grows beyond so many bytes. Not before the tokenizer has unpacked its table.
