@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from evaluation import tasks
 from evaluation.console import Live, watch
@@ -62,11 +63,20 @@ class Played:
     seconds: float
 
 
+class Patience(Protocol):
+    """How long and how often a call is tried: of a RunSpec, or of a benchmark's."""
+
+    @property
+    def timeout(self) -> float: ...
+    @property
+    def attempts(self) -> int: ...
+
+
 @dataclass
 class Models:
     """Opens the models of a run, each under the same retries, budget, meter and recording. Close it in the end."""
 
-    spec: RunSpec
+    spec: Patience
     ledger: Ledger
     usage: Usage = field(default_factory=Usage)
     recording: Recording | None = None

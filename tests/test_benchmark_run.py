@@ -22,11 +22,13 @@ from evaluation.benchmark.reference import Reference
 from evaluation.benchmark.sources import open_source
 from evaluation.benchmark.spec import BenchSpec
 from evaluation.cli import main
+from evaluation.playing import Sitting
 from evaluation.rows import BASELINE
 from evaluation.tasks import load
 from memory.errors import BadInput, Busy, Missing
 from memory.lock import held
-from simulator.llm import ModelError, Request
+from simulator.budget import Limits
+from simulator.llm import Completion, ModelError, Request
 from simulator.testing import Faulty, Scripted
 from tests.dumps import imported
 from tests.test_benchmark_corrected import dump
@@ -272,3 +274,42 @@ def test_a_made_up_file_has_the_shape_of_the_released_one(tmp_path: Path) -> Non
 def test_communities_stand_in_the_papers_order_and_others_after_them() -> None:
     assert len(DOMAINS) == 10
     assert places({"zoo", "art", "worldnews", "bikes"}) == ["worldnews", "art", "bikes", "zoo"]
+
+
+def test_calls_are_recorded_and_replayed_offline(corpus: Path, tmp_path: Path) -> None:
+    wanted, calls = spec(corpus, settings=("own/tree",)), tmp_path / "calls.ndjson"
+    bench(wanted, tmp_path / "a", lambda name: Scripted(say), sitting=Sitting(record=calls))
+    silent = Scripted(ModelError("refused", "nobody is asked", fatal=True))
+    bench(wanted, tmp_path / "b", lambda name: silent, sitting=Sitting(replay=calls))
+    assert silent.requests == [] and len(loaded(tmp_path / "b")) == len(loaded(tmp_path / "a"))
+    answers = [[row["answer"] for row in loaded(tmp_path / folder)] for folder in "ab"]
+    assert answers[0] == answers[1]
+
+
+def test_a_budget_stops_it_with_rows_of_what_is_done_and_a_larger_one_goes_on(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = spec(corpus, settings=("own/tree",), prices={"fake": "input=1,output=1"})
+    small = Sitting(limits=Limits(tokens=5000))
+    costly = Scripted(lambda request: Completion(say(request), tokens_in=1000, tokens_out=5))
+    stopped = bench(wanted, tmp_path, lambda name: costly, sitting=small)
+    assert "--max-tokens-total" in stopped.stopped and 0 < stopped.calls_done < 9
+    assert stopped.stopped in capsys.readouterr().out
+    assert sum(row["system"] == "model" for row in loaded(tmp_path)) == stopped.calls_done
+    whole = bench(wanted, tmp_path, lambda name: Scripted(say), sitting=Sitting(limits=Limits(cost=1.0)))
+    assert (whole.stopped, whole.calls_done, whole.found) == ("", 9, stopped.calls_done)
+    two = wanted.model_copy(update={"models": ("fake", "dear")})
+    with pytest.raises(BadInput, match="one price"):
+        bench(two, tmp_path / "two", lambda name: Scripted(say), sitting=Sitting(limits=Limits(cost=1.0)))
+
+
+def test_shards_share_the_items_and_make_the_rows_of_one_process(corpus: Path, tmp_path: Path) -> None:
+    wanted = spec(corpus)
+    bench(wanted, tmp_path / "whole", lambda name: Scripted(say))
+    for shard in ("1/2", "2/2"):
+        done = bench(wanted.model_copy(update={"shard": shard}), tmp_path / "parts", lambda name: Scripted(say))
+        assert done.calls == done.calls_done < 27 and done.found == 0
+    plain = [row | {"seconds": 0} for row in loaded(tmp_path / "whole")]
+    assert [row | {"seconds": 0} for row in loaded(tmp_path / "parts")] == plain
+    with pytest.raises(BadInput, match="2/4"):
+        spec(corpus, shard="3/2")

@@ -21,10 +21,13 @@ from evaluation.benchmark.spec import BenchSpec, Job
 from evaluation.benchmark.switches import Switches
 from evaluation.console import Live, show
 from evaluation.planned import lines
+from evaluation.playing import Models, Sitting
+from memory.errors import BadInput
+from simulator.budget import Ledger
 from simulator.llm import LLM
 from simulator.prices import Prices, cost
 from simulator.run import Progress
-from simulator.wrappers import Metered, Retried, Usage
+from simulator.wrappers import Usage
 
 ROWS = "rows.ndjson"
 SAMPLED = 5  # items of a cell whose prompts are made for an estimate
@@ -36,17 +39,19 @@ def bench(
     open_llm: Callable[[str], LLM] | None = None,
     show_published: bool = False,
     like: Path | None = None,
+    sitting: Sitting | None = None,
 ) -> Progress:
     """Runs what is missing in `out`, writes rows.ndjson there and prints the tables. `open_llm`: models by name.
-    `like`: an earlier run, from which it is told what this one can find."""
+    `like`: an earlier run, from which it is told what this one can find. `sitting`: what is recorded or replayed, and
+    which budgets hold."""
     live = Live()
     source = open_source(spec, live)
-    meters: dict[str, Metered] = {}
+    meters: dict[str, Usage] = {}
     try:
         with live:
             for line in _power(spec, source, like):
                 live.say(line)
-            progress = asyncio.run(play(spec, source, out, _opener(spec, meters, open_llm), _watch(live, spec, meters)))
+            progress = asyncio.run(_played(spec, source, out, open_llm, sitting or Sitting(), meters, live))
         found = asyncio.run(rows(spec, source, out))
     finally:
         source.close()
@@ -54,7 +59,41 @@ def bench(
     print_tables(found, show_published)
     print(_spent(spec, progress, meters))
     print(out / ROWS)
+    if progress.stopped:
+        print(f"stopped: {progress.stopped}")
     return progress
+
+
+async def _played(  # noqa: PLR0913 - the parts of one sitting
+    spec: BenchSpec,
+    source: Source,
+    out: Path,
+    given: Callable[[str], LLM] | None,
+    sitting: Sitting,
+    meters: dict[str, Usage],
+    live: Live,
+) -> Progress:
+    """Plays with every model under the same recording and the same ledger, which lies in `out`.
+
+    Raises: BadInput for a budget of money over models of different prices."""
+    texts = {spec.prices.get(name, "") for name in spec.models}
+    if sitting.limits.cost is not None and len(texts) > 1:
+        raise BadInput("a budget of money needs one price for all models: --price")
+    ledger = Ledger(out, sitting.limits, Prices.of(texts.pop()) if len(texts) == 1 and texts != {""} else None)
+    recording, opened = sitting.recording(), list[Models]()
+
+    def open_one(name: str) -> LLM:
+        models = Models(spec, ledger, recording=recording)
+        opened.append(models)
+        meters[name] = models.usage
+        return models.open(name, spec.base_url, given(name) if given else None)
+
+    try:
+        return await play(spec, source, out, open_one, _watch(live, spec, meters))
+    finally:
+        for models in opened:
+            await models.close()
+        ledger.close()
 
 
 def dry_run(spec: BenchSpec, like: Path | None = None) -> None:
@@ -148,22 +187,11 @@ def _print_published(task: TaskName) -> None:
     show(f"{task}, as published ({SOURCE}); not to be compared with ours", ["setting", "model", *names, "marks"], table)
 
 
-def _opener(spec: BenchSpec, meters: dict[str, Metered], given: Callable[[str], LLM] | None) -> Callable[[str], LLM]:
-    def opened(name: str) -> LLM:
-        from simulator.models import open_llm
-
-        inner = given(name) if given else open_llm(name, spec.base_url, spec.timeout)
-        meters[name] = Metered(inner)
-        return Retried(meters[name], spec.attempts)
-
-    return opened
-
-
-def _watch(live: Live, spec: BenchSpec, meters: dict[str, Metered]) -> Callable[[Progress, Job], None]:
+def _watch(live: Live, spec: BenchSpec, meters: dict[str, Usage]) -> Callable[[Progress, Job], None]:
     began = time.monotonic()
 
     def seen(progress: Progress, job: Job) -> None:
-        usage = meters[job.model].usage
+        usage = meters[job.model]
         made = progress.calls_done - progress.found
         note = f"{job.name}: {usage.tokens_in + usage.tokens_out:,} tokens"
         note += f", {made / max(0.001, time.monotonic() - began):.1f} calls/s"
@@ -183,13 +211,12 @@ def _money(spec: BenchSpec, model: str, usage: Usage) -> str:
     return "" if spent is None else f"{spent:.4f}"
 
 
-def _spent(spec: BenchSpec, progress: Progress, meters: dict[str, Metered]) -> str:
+def _spent(spec: BenchSpec, progress: Progress, meters: dict[str, Usage]) -> str:
     made = progress.calls_done - progress.found
     lines = [
         f"{progress.threads} cells, {made} calls made, {progress.found} found in the logs, {progress.failed} failed"
     ]
-    for name, meter in meters.items():
-        used = meter.usage
+    for name, used in meters.items():
         spent = _money(spec, name, used)
         lines.append(
             f"{name}: {used.tokens_in:,} tokens in, {used.cached:,} of them cached, {used.tokens_out:,} out"

@@ -32,6 +32,12 @@ def bench(  # noqa: PLR0913 - the options of a command are its parameters
     concurrency: Annotated[int | None, typer.Option(help="Calls in flight.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds for one attempt of a call.")] = None,
     price: Annotated[str | None, typer.Option(help="Of a million tokens, e.g. input=0.15,output=0.6.")] = None,
+    record: Annotated[Path | None, typer.Option(help="Write all model calls to this file; .zst packs them.")] = None,
+    replay: Annotated[Path | None, typer.Option(help="Answer from a recorded file, offline.")] = None,
+    max_tokens_total: Annotated[int | None, typer.Option(help="Stop before it takes more tokens.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before it costs more; needs --price.")] = None,
+    max_minutes: Annotated[float | None, typer.Option(help="Stop before it takes more time.")] = None,
+    shard: Annotated[str | None, typer.Option(help="This process's share of the items, e.g. 2/4.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be asked and cost; ask nothing.")] = False,
     power_from: Annotated[Path | None, typer.Option(help="A run or benchmark like it: what this one can find.")] = None,
     published: Annotated[bool, typer.Option(help="Print the published rows below ours, marked.")] = False,
@@ -39,6 +45,8 @@ def bench(  # noqa: PLR0913 - the options of a command are its parameters
     """Run PersonaConvBench: tasks x settings x policies x models x seeds, corrected or as the reference does."""
     from evaluation.benchmark import command
     from evaluation.benchmark.spec import BenchSpec
+    from evaluation.playing import Sitting
+    from simulator.budget import Limits
 
     if what == "list":
         command.list_names()
@@ -46,7 +54,7 @@ def bench(  # noqa: PLR0913 - the options of a command are its parameters
     flags: dict[str, Any] = {
         "data": data, "protocol": protocol, "tasks": task, "settings": setting, "policies": policy, "models": model,
         "base_url": base_url, "seeds": seed, "items": items, "repeats": repeats, "concurrency": concurrency,
-        "timeout": timeout, "likelihood": likelihood,
+        "timeout": timeout, "likelihood": likelihood, "shard": shard,
     }  # fmt: skip
     given = {name: value for name, value in flags.items() if value not in (None, [])}
     path = config if what == "describe" else Path(what) if what else None
@@ -58,4 +66,6 @@ def bench(  # noqa: PLR0913 - the options of a command are its parameters
     elif dry_run:
         command.dry_run(spec, power_from)
     else:
-        command.bench(spec, out, show_published=published, like=power_from)
+        sitting = Sitting(record, replay, limits=Limits(max_tokens_total, max_cost, max_minutes))
+        if command.bench(spec, out, show_published=published, like=power_from, sitting=sitting).stopped:
+            raise typer.Exit(1)

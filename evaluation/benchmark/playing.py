@@ -13,13 +13,14 @@ from typing import Any, Protocol
 
 from evaluation.benchmark.items import TaskName
 from evaluation.benchmark.spec import BenchSpec, Job
-from memory.lock import held
 from simulator import runlog
+from simulator.budget import Spent
 from simulator.llm import LLM
 from simulator.manifest import agree
 from simulator.records import Key, Turn
 from simulator.run import Progress, together
 from simulator.runlog import RunLog
+from simulator.shard import Shard, playing
 
 CELLS = "cells"
 
@@ -62,22 +63,24 @@ class Source(Protocol):
 
 
 async def play(spec: BenchSpec, source: Source, out: Path, open_llm: Callable[[str], LLM], watch: Watch) -> Progress:
-    """All cells into `out`, or what is missing there. `open_llm`: a model by its name; closed here.
+    """All cells into `out`, or this shard's share of what is missing there. `open_llm`: a model by its name; whoever
+    opens it closes it. A budget that is spent ends it, with `stopped` saying how to go on.
 
     Raises: BadInput where a cell's folder was made otherwise, Busy, a fatal ModelError.
     """
     jobs = list(spec.jobs())
     progress = Progress(threads=len(jobs))
-    progress.calls = sum(question.calls for job in jobs for question in source.questions(job))
-    with held(out, "bench"):
-        for model in spec.models:
-            llm = open_llm(model)
-            try:
+    share = Shard.of(spec.shard).share
+    progress.calls = sum(question.calls for job in jobs for question in share(source.questions(job)))
+    with playing(out, Shard.of(spec.shard), "bench"):
+        try:
+            for model in spec.models:
+                llm = open_llm(model)
                 for job in (j for j in jobs if j.model == model):
                     await _play(spec, job, source, out / CELLS / job.folder, llm, progress, watch)
                     progress.threads_done += 1
-            finally:
-                await llm.close()
+        except Spent as spent:
+            progress.stopped = str(spent)
     return progress
 
 
@@ -90,12 +93,21 @@ async def _play(  # noqa: PLR0913 - one caller; the parts of one cell
         watch(progress, job)
 
     wanted = manifest(spec, job, source, llm.name, folder)
-    agree(folder, wanted, folder)
-    log = RunLog(folder, seen)
-    progress.found += len(log.done)
-    progress.calls_done += len(log.done)
-    progress.failed += sum(turn.failure is not None for turn in log.done.values())
-    waiting = iter(source.questions(job))
+    shard = Shard.of(spec.shard)
+    questions = shard.share(source.questions(job))
+    mine = {question.id for question in questions}
+
+    def found(turn: Turn) -> None:
+        if (turn.slot.thread, turn.slot.id, turn.repeat) in mine:
+            progress.found += 1
+            progress.calls_done += 1
+            progress.failed += turn.failure is not None
+
+    place = shard.place(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    agree(folder, wanted, place)
+    log = RunLog(folder, seen, place, found)
+    waiting = iter(questions)
 
     async def worker() -> None:
         for question in waiting:

@@ -17,8 +17,9 @@ from evaluation.options import split
 from memory.errors import BadInput, UnknownName
 from memory.yaml_file import fields
 from simulator.prices import Prices
+from simulator.shard import Shard
 
-SPEED_ONLY = ("concurrency", "timeout", "attempts", "prices", "base_url")
+SPEED_ONLY = ("concurrency", "timeout", "attempts", "prices", "base_url", "shard")
 TEN = 10  # answers that the reference takes to a generation item
 
 
@@ -82,6 +83,8 @@ class BenchSpec(BaseModel):
     concurrency: int = Field(default=1, ge=1)
     timeout: float = Field(default=120.0, gt=0)
     attempts: int = Field(default=4, ge=1)
+    shard: str = "1/1"
+    """This process's share of the items, like "2/4"."""
 
     @field_validator("tasks", "settings", "policies", "models", "seeds")
     @classmethod
@@ -119,6 +122,7 @@ class BenchSpec(BaseModel):
         try:
             for text in self.prices.values():
                 Prices.of(text)
+            Shard.of(self.shard)
             if self.protocol == "corrected":
                 cells(self.settings)
             elif self.options or self.likelihood:
