@@ -5,6 +5,7 @@ PersonaconvError          root: never raised itself
 |- UnknownName            a policy, person, thread or model that does not exist; lists what does
 |- Missing                a part, key or file that has to be supplied; says how
 |- Busy                   somebody else holds the folder; names the holder
+|- Leak                   a memory knew what nobody could know then: its results do not count
 '- ModelError             a model call failed (simulator/llm.py has its kinds)
 """
 
@@ -28,6 +29,10 @@ class Missing(PersonaconvError):
 
 class Busy(PersonaconvError):
     """Another process holds the folder."""
+
+
+class Leak(PersonaconvError):
+    """A control found that something later than its moment, or somebody else's, made a result."""
 
 
 class UnknownName(PersonaconvError):

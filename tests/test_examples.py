@@ -62,6 +62,7 @@ def test_memories_are_compared_beside_the_baselines(
 ) -> None:
     compare_memories.main(corpus, tmp_path, threads=1, turns=2, llm=Scripted(say))
     printed = capsys.readouterr().out
+    assert "Does a memory help?" in printed and "canary: " in printed and "near-duplicate: " in printed
     for row in (*compare_memories.MEMORIES, "baseline:parent_copy", "baseline:majority", "baseline:one"):
         assert f"\n{row} " in printed
 

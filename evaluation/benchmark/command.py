@@ -57,6 +57,7 @@ def bench(
         source.close()
     _write(out / ROWS, found)
     print_tables(found, show_published)
+    _print_gain(spec, found)
     print(_spent(spec, progress, meters))
     print(out / ROWS)
     if progress.stopped:
@@ -117,6 +118,20 @@ def dry_run(spec: BenchSpec, like: Path | None = None) -> None:
         right=["calls", "tokens in, about", "tokens out, at most", "cost, at most"],
     )  # fmt: skip
     print(f"{sum(calls for _, calls, _ in table):,} calls in {len(table)} cells")
+
+
+def _print_gain(spec: BenchSpec, found: Sequence[dict[str, Any]]) -> None:
+    """What the memories of the cells gain, where they can be told apart. Raises Leak."""
+    from evaluation.helping import show_gain
+    from evaluation.sides import cells
+    from memory.store import MemoryStore
+
+    if spec.protocol == "corrected":
+        store = MemoryStore.open(Path(spec.data))
+        try:
+            show_gain(cells(found), store)
+        finally:
+            store.close()
 
 
 def _power(spec: BenchSpec, source: Source, like: Path | None) -> Iterator[str]:

@@ -1,0 +1,210 @@
+"""Does a memory help? The gain over no memory in its parts, each paired on the same items, with intervals.
+
+gain = (another's words - none: what any words in the prompt do) + (own by lot - another's: what is personal)
+       + (policy - own by lot: what choosing adds);   headroom = oracle - policy
+
+A policy helps only if it is ahead of both own messages by lot and the latest ones; being ahead of none alone shows only
+that own words help. All differences are turned so that more is better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import fmean
+
+from evaluation.contrast import difference
+from evaluation.metrics import METRICS, Metric
+from evaluation.rows import Scored
+from evaluation.sheet import Column, Sheet, Value
+from evaluation.sides import Item, Side
+from evaluation.stats import Interval
+
+NONE, OTHER, LOT, RECENCY, ORACLE = "none", "random_other", "random_own", "recency", "oracle"
+CONTROLS = (NONE, OTHER, LOT, ORACLE)
+PARTS = {
+    "context": (NONE, OTHER),
+    "personal": (OTHER, LOT),
+    "retrieval": (LOT, ""),
+    "gain": (NONE, ""),
+    "over_recency": (RECENCY, ""),
+    "headroom": ("", ORACLE),
+}
+TITLES = {
+    "context": "in-context effect", "personal": "personal", "retrieval": "retrieval", "gain": "gain over none",
+    "over_recency": "over recency", "headroom": "headroom",
+}  # fmt: skip
+LIKELIHOOD = ("bits_per_byte", "nll_per_byte")
+SLICES = (("under 10", 0, 10), ("10 to 100", 10, 101), ("over 100", 101, 2**31))
+
+
+@dataclass(frozen=True)
+class Arms:
+    """Sides of one model, seed and conversation by what their memory was; `items`: those that all have."""
+
+    name: str
+    sides: Mapping[str, Side]
+    items: tuple[Item, ...]
+
+    @property
+    def policies(self) -> list[str]:
+        return [name for name in self.sides if name not in CONTROLS]
+
+    def part(self, metric: Metric, part: str, policy: str, items: Sequence[Item]) -> Interval | None:
+        """None where an arm is missing."""
+        first, second = (name or policy for name in PARTS[part])
+        if first == second or first not in self.sides or second not in self.sides:
+            return None
+        a, b = ([self.sides[name].rows[item] for item in items] for name in (first, second))
+        found = difference(metric, a, b)
+        return found if metric.higher is not False else _turned(found)
+
+
+def arms(sides: Sequence[Side]) -> list[Arms]:
+    """Sides sorted into groups that differ in memory alone. A matched other's memory (setting other/...) by lot is the
+    best "random_other", then the policy of that name, then swap_user. Empty where no two arms have an item in common.
+    """
+    groups: dict[str, dict[str, Side]] = {}
+    for side in sides:
+        if not side.rows:
+            continue
+        row = next(iter(side.rows.values()))
+        memory, _, conversation = side.config.get("setting", "own/").partition("/")
+        policy = side.config.get("policy", row.retriever)
+        group = ", ".join(
+            part for part in (conversation, row.model, f"seed {side.config.get('seed', '')}"[:40]) if part
+        )
+        held = groups.setdefault(group if "seed" in side.config else row.model, {})
+        role = _role(memory, policy, held)
+        if role:
+            held[role] = side
+    found = []
+    for group, held in groups.items():
+        shared = set.intersection(*({*side.rows} for side in held.values())) if len(held) > 1 else set()
+        if shared:
+            found.append(Arms(group, held, tuple(sorted(shared))))
+    return found
+
+
+def _role(memory: str, policy: str, held: Mapping[str, Side]) -> str:
+    """What a side stands for; "" where another stands for it better."""
+    name = policy.partition(":")[0]
+    if memory == "none" or name in ("", NONE):
+        return NONE
+    if memory == "other":
+        return OTHER if name == LOT else ""
+    if name in (OTHER, "swap_user"):
+        return "" if OTHER in held and name == "swap_user" else OTHER
+    return name if name in (LOT, ORACLE, RECENCY) else policy
+
+
+def decomposition(found: Sequence[Arms]) -> Sheet:
+    """One row for each group, task, metric and policy. A part is None where an arm of it is missing."""
+    columns = (
+        Column("model", "model"),
+        Column("task", "task"),
+        Column("metric", "metric"),
+        Column("policy", "policy"),
+        *(Column(part, title, _about(part), higher=True) for part, title in TITLES.items()),
+        Column("helps", "helps", "ahead of both own by lot and recency: intervals without 0"),
+        Column("items", "items"),
+        Column("users", "users"),
+    )
+    rows = []
+    for group in found:
+        for task, metric, items in _metrics(group):
+            for policy in group.policies:
+                parts = {part: group.part(metric, part, policy, items) for part in PARTS}
+                users = len({group.sides[policy].rows[item].user for item in items})
+                named = (group.name, task, metric.name, policy)
+                rows.append((*named, *(parts[part] for part in TITLES), _helps(parts), len(items), users))
+    told = (
+        "" if any(metric.name in LIKELIHOOD for group in found for _, metric, _ in _metrics(group)) else _NO_LIKELIHOOD
+    )
+    about = " ".join(str(__doc__).partition("\n\n")[2].split()) + told
+    return Sheet("memory_gain", "Does a memory help?", about, columns, tuple(rows))
+
+
+_NO_LIKELIHOOD = " Likelihood gain in bits per byte is not there: it needs an endpoint that scores prompts."
+
+
+def slices(found: Sequence[Arms]) -> Sheet:
+    """What choosing adds, and the gain over none, by how many earlier messages a person had."""
+    columns = (
+        Column("model", "model"), Column("task", "task"), Column("metric", "metric"), Column("policy", "policy"),
+        Column("history", "history", "earlier messages of the person"),
+        Column("gain", "gain over none", higher=True), Column("retrieval", "retrieval", higher=True),
+        Column("items", "items"), Column("users", "users"),
+    )  # fmt: skip
+    rows: list[tuple[Value, ...]] = []
+    for group in found:
+        for task, metric, items in _metrics(group):
+            for policy in group.policies:
+                held = group.sides[policy].rows
+                for name, low, high in SLICES:
+                    own = [item for item in items if low <= held[item].history < high]
+                    if own:
+                        part = partial(group.part, metric, policy=policy, items=own)
+                        users = len({held[item].user for item in own})
+                        named = (group.name, task, metric.name, policy, name)
+                        rows.append((*named, part("gain"), part("retrieval"), len(own), users))
+    return Sheet("memory_by_history", "By length of history", "", columns, tuple(rows))
+
+
+def costs(found: Sequence[Arms]) -> Sheet:
+    """What each arm took for a call: tokens, seconds, messages in the prompt, and how often there were too few."""
+    columns = (
+        Column("model", "model"), Column("memory", "memory"), Column("calls", "calls"),
+        Column("tokens_in", "tokens in", "of a call", 0), Column("tokens_out", "tokens out", "of a call", 1),
+        Column("cached", "cached", "share of the tokens in"), Column("seconds", "seconds", "of a call", 2),
+        Column("recalled", "messages", "of the memory in the prompt", 1),
+        Column("cold", "short", "share of calls with fewer messages than the most"), Column("failed", "failed"),
+    )  # fmt: skip
+    rows = []
+    for group in found:
+        for name, side in group.sides.items():
+            own = list(side.rows.values())
+            most = max(len(row.recalled) for row in own)
+            read, cached = (sum(getattr(r, f) or 0 for r in own) for f in ("tokens_in", "cached"))
+            rows.append((
+                *(group.name, name, len(own), _mean(own, "tokens_in"), _mean(own, "tokens_out")),
+                cached / read if read else None,
+                *(_mean(own, "seconds"), fmean(len(row.recalled) for row in own)),
+                *(fmean(len(row.recalled) < most for row in own), sum(row.failure is not None for row in own)),
+            ))  # fmt: skip
+    return Sheet("memory_cost", "What each memory costs", "", columns, tuple(rows))
+
+
+def _metrics(group: Arms) -> Iterator[tuple[str, Metric, list[Item]]]:
+    """Headline metrics of each task, and likelihoods where every row has them."""
+    for task in dict.fromkeys(item[0] for item in group.items):
+        items = [item for item in group.items if item[0] == task]
+        rows = [side.rows[item] for side in group.sides.values() for item in items]
+        for metric in METRICS:
+            wanted = metric.kind == rows[0].kind and (metric.headline or metric.name in LIKELIHOOD)
+            if wanted and (not metric.item or all(metric.item in row.metrics for row in rows)):
+                yield task, metric, items
+
+
+def _helps(parts: Mapping[str, Interval | None]) -> str:
+    """no: one of the two is not ahead."""
+    lows = [part.low if part else math.nan for part in (parts["retrieval"], parts["over_recency"])]
+    if any(low <= 0 for low in lows):
+        return "no"
+    return "yes" if all(low > 0 for low in lows) else "not known"
+
+
+def _turned(found: Interval) -> Interval:
+    return replace(found, mean=-found.mean, low=-found.high, high=-found.low)
+
+
+def _about(part: str) -> str:
+    first, second = PARTS[part]
+    return f"{second or 'policy'} - {first or 'policy'}"
+
+
+def _mean(rows: Sequence[Scored], field: str) -> float | None:
+    told = [value for row in rows if (value := getattr(row, field)) is not None]
+    return fmean(told) if told else None
