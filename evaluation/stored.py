@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from evaluation import analysis
+from evaluation import analysis, judging
+from evaluation.analysis.judges import judged
 from evaluation.options import of_asks
 from evaluation.rendering.data import from_json, to_json, undefined
 from evaluation.rows import Scored, dump, load
@@ -68,10 +69,13 @@ async def scored(
 
 
 def make(run: Path, manifest: dict[str, Any], turns: Sequence[Turn], store: MemoryStore) -> Scores:
-    """scored(), written into the run folder as two files, each as a whole or not at all."""
+    """scored(), with what judges said of the run, written into its folder as two files, each whole or not at all."""
     found = asyncio.run(scored(turns, store, of_asks(manifest["decides"]["asks"]), ends.read(run), asked.read(run)))
+    calls = judging.read(run)
+    if calls:
+        found = replace(found, sheets=[*found.sheets, judged(calls)])
     dump(found.rows, run / SCORES)
-    about = {**_source(turns, store), "run": turns[0].run, "verdicts": found.verdicts, "cells": found.cells}
+    about = {**_source(run, turns, store), "run": turns[0].run, "verdicts": found.verdicts, "cells": found.cells}
     draft = run / f"{RESULTS}.new"
     draft.write_text(to_json(found.sheets, about), encoding="ascii")
     draft.replace(run / RESULTS)
@@ -84,7 +88,7 @@ def read(run: Path, turns: Sequence[Turn], store: MemoryStore) -> Scores | None:
         return None
     try:
         sheets, about = from_json((run / RESULTS).read_text(encoding="ascii"), run / RESULTS)
-        source = _source(turns, store)
+        source = _source(run, turns, store)
         if {key: about.get(key) for key in source} != source:
             return None
         cells = msgspec.convert(undefined(about["cells"]), list[Cell])
@@ -117,8 +121,9 @@ def _verdicts(cells: Sequence[Cell]) -> list[dict[str, str]]:
     ]
 
 
-def _source(turns: Sequence[Turn], store: MemoryStore) -> dict[str, Any]:
-    """What decides the scores: the turns, in any order of finishing, and the corpus."""
+def _source(run: Path, turns: Sequence[Turn], store: MemoryStore) -> dict[str, Any]:
+    """What decides the scores: the turns, in any order of finishing, the corpus, and what judges said."""
     encode = msgspec.json.Encoder().encode
-    digest = sha256(b"\n".join(sorted(encode(turn) for turn in turns))).hexdigest()
+    said = (run / judging.FILE).read_bytes() if (run / judging.FILE).exists() else b""
+    digest = sha256(b"\n".join(sorted(encode(turn) for turn in turns)) + said).hexdigest()
     return {"format": FORMAT, "log": digest, "data_hash": str(store.corpus.data_hash)}

@@ -237,6 +237,20 @@ def test_the_command_replays_a_recording_and_prints_the_table(fresh: Path, capsy
     assert main(arguments) == 0 and "0 calls" in capsys.readouterr().out
 
 
+def test_judgements_are_among_the_tables_of_the_run_without_another_call(fresh: Path) -> None:
+    from evaluation import stored
+    from evaluation.results import score_run
+
+    assert "judge" not in [sheet.name for sheet in score_run(fresh).sheets]
+    ask(fresh, prefers("Chain"))
+    store = MemoryStore.open(fresh.parent / "corpus")
+    assert stored.read(fresh, turns(fresh), store) is None  # older than the judgements
+    found = score_run(fresh).sheets[-1]
+    kept = stored.read(fresh, turns(fresh), store)
+    store.close()
+    assert found.name == "judge" and kept is not None and repr(kept.sheets[-1].rows) == repr(found.rows)
+
+
 def test_a_run_without_pairs_says_so(tmp_path: Path, capsys) -> None:
     assert main(["judge", str(tmp_path), "--model", "fake:x"]) == 2
     assert "no run in" in capsys.readouterr().err
