@@ -76,8 +76,9 @@ def fits(rows, n: int, field: str, value: str) -> bool:
     if field in rows["coded"]:
         found = rows["words"][field][rows["coded"][field][n]]
         return bool(found) if value == "any" else found == value
-    low, _, high = value.partition("-")
-    return int(low) <= rows[field][n] <= int(high or low)
+    low, _, high = value.replace(" to ", "-", 1).rpartition("-") if " to " not in value else value.partition(" to ")
+    found = rows[field][n]
+    return isinstance(found, int | float) and float(low or high) <= found <= float(high)
 
 
 def test_cost_says_tokens_cached_share_and_seconds(tmp_path) -> None:

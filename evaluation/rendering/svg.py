@@ -155,8 +155,10 @@ def _axis(
         if high - low < 1e-9:
             low, high = low - 0.5, high + 0.5
         step = _step((high - low) / 4)
+        if all(value == round(value) for value in values):
+            step = max(1.0, math.ceil(step))
         low, high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
-        digits = max(0, -math.floor(math.log10(step)))
+        digits = next(n for n in range(9) if abs(round(step, n) - step) < 1e-9)
         marks = [(low + n * step, number(low + n * step, digits)) for n in range(round((high - low) / step) + 1)]
 
     def of(value: float) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 
 from evaluation.report.names import named
 from evaluation.rows import MODEL, Scored
+from evaluation.scoring import number
 from evaluation.transcript import plain
 from memory.fence import MARK
 
@@ -64,6 +65,7 @@ def columns(rows: Sequence[Scored], lines: Lines) -> dict[str, Any]:
         found["safe"][field] = {n: shown for value, n in at.items() if (shown := safe(value)) != value}
     for field in NUMBERS:
         found[field] = [getattr(row, field) for row in rows]
+    found["measured"] = [round(number(row), PLACES) if row.kind == "number" else None for row in rows]
     for field in ("truth", "value"):
         found[field] = [_value(row, getattr(row, field), lines) for row in rows]
     found["answer"] = [lines.text(row.answer) if row.value is None and row.system == MODEL else None for row in rows]

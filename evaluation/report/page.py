@@ -43,7 +43,9 @@ SCRIPTS = ("page.js", "rows.js", "threads.js")
 SECTIONS = (  # id, title, and how the names of its sheets begin
     ("compared", "The two runs compared", ("contrasts", "configuration")),
     ("decomposition", "Does memory help?", ("decomposition", "gain", "control")),
-    ("drift", "Drift", ("drift",)),
+    ("drift", "Drift", ("drift", "voice", "merging", "repetition", "prompt-to-line", "stops")),
+    ("identity", "Is it the person?", ("attribution", "separability", "sty", "copying", "personalisation")),
+    ("distributions", "Distributions and threads", ("distributions", "mauve", "shape")),
     ("calibration", "Calibration", ("calibration",)),
     ("scatter", "Predicted and true scores", ("scatter",)),
     ("communities", "Communities", ("communities",)),

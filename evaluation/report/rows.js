@@ -40,7 +40,7 @@ function rowsView(rows, open) {
 
   // Whether a row's value is the word, or within the numbers that it names, such as 3-4.
   function matches(found, word) {
-    const span = typeof found === "number" ? /^(\d+)-(\d+)$/.exec(word) : null;
+    const span = typeof found === "number" ? /^(-?[\d.]+)(?:-| to )(-?[\d.]+)$/.exec(word) : null;
     return span ? found >= Number(span[1]) && found <= Number(span[2]) : String(found) === word;
   }
 

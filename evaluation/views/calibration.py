@@ -9,7 +9,7 @@ from evaluation import tasks
 from evaluation.metrics.labels import BINS
 from evaluation.rows import MODEL, Scored
 from evaluation.sheet import Column, Plot, Sheet, Value
-from evaluation.stats import interval
+from evaluation.stats import share
 
 
 def calibration(scored: Sequence[Scored]) -> Sheet | None:
@@ -24,7 +24,7 @@ def calibration(scored: Sequence[Scored]) -> Sheet | None:
     many = len({r.run for r in rows}) > 1
     for (run, mode, task, at), group in sorted(groups.items()):
         first = tasks.load(task).ASK.labels[0]
-        true = interval([float(r.truth == first) for r in group], [r.user for r in group])
+        true = share([float(r.truth == first) for r in group], [r.user for r in group])
         stated = sum(map(_p, group)) / len(group)
         which = f"{task}, {mode}" + (f", {run}" if many else "")
         lines.append((which, f"{at / BINS:.1f} to {(at + 1) / BINS:.1f}", len(group), stated, true))
