@@ -48,11 +48,17 @@ class Estimate:
             + (f", {progress.memory_calls} of them by the memory" if progress.memory_calls else "")
             + (f"; {progress.found:,} found in the log" if progress.found else "")
         )
-        share = usage.cached / usage.tokens_in if usage.tokens_in else 0.0
+        share, about = usage.cached / usage.tokens_in if usage.tokens_in else 0.0, self.expected
         yield (
             f"about {usage.tokens_in:,} tokens in ({share:.0%} in the reach of a prefix cache) and "
-            f"{usage.tokens_out:,} out, where an answer takes {self.expected.share:.0%} of the tokens it may"
+            f"{usage.tokens_out:,} out, where a message takes {about.share:.0%} of the tokens it may, an answer to a "
+            f"probe {about.brief:.0%}"
         )
+        if any(about.wrong):
+            yield (
+                f"of its messages {about.wrong[0]:.0%} do not stand and are asked for again, {about.wrong[1]:.0%} of "
+                "those fail"
+            )
         if prices:
             most = cost(Usage(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out), prices) or 0.0
             yield f"about {cost(usage, prices) or 0.0:.4f} in the prices' currency, {most:.4f} if nothing is cached"

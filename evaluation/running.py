@@ -31,15 +31,16 @@ PROBES = ("sentiment", "impact")
 ONE_LINE = 100  # tokens
 
 
-def asks(probes: Sequence[str] | None = None, model: str = "") -> tuple[Ask, ...]:
+def asks(probes: Sequence[str] | None = None, model: str = "", templates: str | None = None) -> tuple[Ask, ...]:
     """The reply and the named probes (default: all), in the order of asking. "none": the reply alone.
 
     Of the embedded `model` a reply is one line of at most ONE_LINE tokens: it seldom ends by itself, and a message
     that is not at its end is a failed turn (23 of 30 replies were)."""
     wanted = PROBES if not probes else () if list(probes) == ["none"] else tuple(probes)
     named = dict(split(probe) for probe in wanted)
+    folder = Path(templates) if templates else None
     found = [
-        opted(tasks.load(name).ASK, named.get(name, {}))
+        opted(tasks.ask(name, folder), named.get(name, {}))
         for name in ("generation", *(n for n in named if n != "generation"))
     ]
     if model == "embedded":

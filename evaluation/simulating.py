@@ -93,7 +93,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     say = partial(print, file=sys.stderr if events == "-" else sys.stdout)
     for line in planned.before(spec, corpus, power_from):
         say(line)
-    questions = asks(probe, model)
+    questions = asks(probe, model, prompt_templates)
     questions = weighing(questions, spec.base) if likelihood else questions
     if dry_run:
         for line in estimate(spec, corpus, out, questions).lines(cost_of):

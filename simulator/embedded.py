@@ -22,7 +22,7 @@ def threads() -> int:
     """All cores where the machine is idle, else one.
 
     llama.cpp's workers spin at barriers: on busy cores two threads fell from 16 to 0.5 tokens/s (measured), on idle
-    ones they read prompts 2.1 times as fast as one (238 against 113 tokens/s on 2 cores).
+    ones they read prompts 2.1 times as fast as one (238 against 113 tokens/s on 2 cores). Words do not depend on it.
     """
     cores = os.cpu_count() or 1
     return cores if os.getloadavg()[0] < 0.6 * cores else 1
@@ -47,6 +47,7 @@ class EmbeddedServer:
         params.hostnames = ["127.0.0.1"]
         params.api_keys = [self.key]
         params.n_parallel = 1
+        params.cache_ram_mib = 0  # what other turns left is not used: see OpenAIChat.apart
         params.n_ctx = context
         params.n_gpu_layers = 0
         params.warmup = False

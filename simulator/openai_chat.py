@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import openai
     from openai import AsyncOpenAI
 
+Turn = tuple[str, str, int]  # thread, slot, repeat
+
 MOST_LOGPROBS = 20  # what hosted endpoints allow
 FATAL = {
     401: "the key is not accepted",
@@ -79,7 +81,13 @@ class Answer(msgspec.Struct):
 
 
 class OpenAIChat:
-    """An LLM at an OpenAI-compatible endpoint. No retries of its own. `endpoint`: "" for hosted and embedded."""
+    """An LLM at an OpenAI-compatible endpoint. No retries of its own. `endpoint`: "" for hosted and embedded.
+
+    `apart`: what the server has read serves the asks of one turn alone, so that a turn's words do not depend on what
+    was asked before it: a prompt read in other pieces gives log-probabilities that differ in the last digits (note 17).
+    """
+
+    apart = False
 
     def __init__(self, model: str, base_url: str | None, timeout: float) -> None:
         key = os.environ.get("OPENAI_API_KEY") or ("unset" if base_url else "")
@@ -92,6 +100,7 @@ class OpenAIChat:
         self.endpoint = base_url or ""
         self._server: embedded.EmbeddedServer | None = None
         self._most_logprobs = MOST_LOGPROBS
+        self._turn: Turn | None = None
         self._limit = "max_tokens" if base_url else "max_completion_tokens"  # hosted reasoning models refuse the first
         self._open(model, base_url, key, timeout)
 
@@ -100,9 +109,10 @@ class OpenAIChat:
         """The embedded server's model; the server lives as long as this object."""
         self = cls.__new__(cls)
         self._server = embedded.EmbeddedServer()
-        self.name = f"embedded:{embedded.NAME}"
+        self.name, self.apart = f"embedded:{embedded.NAME}", True
         self.endpoint = ""
         self._most_logprobs = embedded.MOST_LOGPROBS
+        self._turn = None
         self._limit = "max_tokens"
         self._open(embedded.NAME, self._server.base_url, self._server.key, timeout)
         return self
@@ -181,6 +191,10 @@ class OpenAIChat:
         if request.schema:
             schema = {"name": "answer", "schema": msgspec.json.decode(request.schema), "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if self.apart:
+            turn = request.about and (*request.about[:2], request.about[3])
+            body["cache_prompt"] = turn is not None and turn == self._turn
+            self._turn = turn
         if request.top_logprobs:
             body |= {"logprobs": True, "top_logprobs": min(request.top_logprobs, self._most_logprobs)}
         return body

@@ -14,8 +14,7 @@ from memory.message import Message, Thread
 from simulator.llm import Completion
 from simulator.records import Ask, Slot
 from simulator.turn import Cast, given, take_turn
-
-POST = "{author}, start a new thread in the community {place}{about}. Give only your post."
+from simulator.wording import wording
 
 
 class Opening(BaseModel):
@@ -74,8 +73,9 @@ async def post(id: str, opening: Opening, author: str, time: int, cast: Cast, re
     if opening.text:
         turn = given(slot, Ask("post", "", 0), Completion(opening.text, "given"), cast, repeat)
     else:
-        about = f", about {label(opening.topic, 200)}" if opening.topic else ""
-        question = POST.replace("{place}", label(opening.place)).replace("{about}", about)
+        words = cast.wording or wording()
+        about = {"place": label(opening.place), "topic": label(opening.topic, 200) if opening.topic else ""}
+        question = words.put("post", author="{author}", **about)
         ask = Ask("post", question, max_tokens=200, temperature=0.7)
         [turn] = await take_turn(slot, Thread(id, ()), replace(cast, asks=(ask,), place=opening.place), None, repeat)
     found = turn.message(opening.place)

@@ -1,8 +1,8 @@
 """Scene -> messages: rules, thread, person and memories, then the ask; what is shared by most prompts comes first.
 
-The probes of a turn share everything but the last question, and turns of a thread share its opening, so a prefix cache
-serves most tokens. Budgets are in tokens: each message is clipped, far parts of the thread and weak memories go first,
-the message being answered and the ask never.
+The probes of a turn share everything up to the message that they judge, and turns of a thread share its opening, so a
+prefix cache serves most tokens. Budgets are in tokens: each message is clipped, far parts of the thread and weak
+memories go first, the message being answered and the ask never.
 """
 
 from __future__ import annotations
@@ -58,7 +58,12 @@ class Scene:
     remembered: tuple[Recalled, ...]
     names: dict[str, str]  # "{author}" and "{parent}" as the prompt calls them
     texts: tuple[str, ...] = ()  # all that is quoted
-    stamp: str = VERSION  # of the wording
+    wording: Wording | None = None  # None: the packaged one
+
+    @property
+    def stamp(self) -> str:
+        """Of the wording."""
+        return self.wording.stamp if self.wording else VERSION
 
     @property
     def shown(self) -> Shown:
@@ -67,12 +72,17 @@ class Scene:
         return Shown(self.names.get("{author}", ""), self.texts, frame)
 
     def messages(self, ask: Ask, judged: str | None = None) -> tuple[tuple[str, str], ...]:
-        """(role, text) pairs for a chat model. `judged`: the words that a judging ask is about."""
+        """(role, text) pairs for a chat model. `judged`: the words that a judging ask is about; they stand before its
+        examples, where all such asks still share them, unless its question says where: {text}."""
         filled = self.names | {"{text}": fenced(judged or "")}
         question = FILLED.sub(lambda hit: filled[hit.group()], ask.question)
         asked = [said for example in ask.examples for said in zip(("user", "assistant"), example, strict=True)]
         asked.append(("user", question))
-        return ("system", self.system), ("user", f"{self.body}\n\n{asked[0][1]}"), *asked[1:]
+        body = self.body
+        if ask.judges and "{text}" not in ask.question:
+            words = self.wording or wording()
+            body += "\n\n" + words.put("judged", author=self.names["{author}"], words=fenced(judged or ""))
+        return ("system", self.system), ("user", f"{body}\n\n{asked[0][1]}"), *asked[1:]
 
 
 def scene(
@@ -95,7 +105,7 @@ def scene(
     texts = tuple(_quoted(message, budget.message)[0] for message in quoted)
     if persona.about:
         texts = (*texts, fenced(persona.about))
-    return Scene(slot, words.put("system"), body, remembered, names, texts, words.stamp)
+    return Scene(slot, words.put("system"), body, remembered, names, texts, words)
 
 
 def prompt_hash(messages: tuple[tuple[str, str], ...], stamp: str = VERSION) -> str:

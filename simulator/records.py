@@ -37,11 +37,11 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The closing question of a prompt. `name` is "reply" or a probe's; {author}, {parent}, {text} are filled in.
+    """The closing question of a prompt. `name` is "reply" or a probe's; {author} and {parent} are filled in.
 
     `examples`: (question, answer) pairs asked before it, which teach the form of an answer and nothing about anybody.
-    `judges`: the question is about a message, which is put in place of {text}: the true one in replay, the simulated
-    one in a rollout. `labels` asks for first-token log-probabilities.
+    `judges`: the question is about a message, which is shown before it: the true one in replay, the simulated one in a
+    rollout. `labels` asks for first-token log-probabilities.
     """
 
     name: str

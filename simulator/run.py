@@ -41,6 +41,8 @@ from simulator.shard import Shard, playing
 from simulator.stage import Roles, Score
 from simulator.turn import Cast
 
+ONE_SLOT = "embedded:"  # a model of one slot, where turns side by side would take each other's prefix (note 17)
+
 Watch = Callable[["Progress", Turn | None], None]
 
 
@@ -179,7 +181,7 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
                 prices=prices,
             )
             roles = Roles(cast, spec.models, models, retrievers)
-            gate = asyncio.Semaphore(spec.concurrency)
+            gate = asyncio.Semaphore(1 if llm.name.startswith(ONE_SLOT) else spec.concurrency)
             all_set = setting.Setting(spec, store.corpus, scheduler, roles, people, gate, score, partial(_slots, log))
             await _play(all_set, jobs, place, log.done, progress, watch)
             ended = "done"

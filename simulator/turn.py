@@ -155,7 +155,7 @@ async def ask_alone(
     blank = _asked(_blank(slot, cast, repeat), ask, cast)
     if blank.key not in cast.log.done:
         words = cast.wording or wording()
-        shared = Scene(slot, words.put("system"), prompt, (), {}, (), words.stamp)
+        shared = Scene(slot, words.put("system"), prompt, (), {}, (), words)
         turn = await answer(blank, ask, shared, cast, None)
         if turn.completion is not None and not readable(turn.words or ""):
             reason = f"no choice from the list: {clip(turn.words or '')!r}"

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from memory.errors import BadInput, Missing, clip
 
-VERSION = "5"  # of the packaged templates: raised whenever their words change (a test holds it)
+VERSION = "6"  # of the packaged templates: raised whenever their words change (a test holds it)
 LONGEST = 20_000  # bytes of a template
+BESIDE = ("asks", "bench")  # folders in one's own, whose templates are read by other layers
 
 HOLDS = {  # template -> the placeholders that it must hold, each; others are not known
     "system": (),
@@ -30,6 +31,8 @@ HOLDS = {  # template -> the placeholders that it must hold, each; others are no
     "own": ("items",),
     "others": ("items",),
     "item": ("date", "words"),
+    "judged": ("author", "words"),
+    "post": ("author", "place", "topic"),
 }
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
@@ -68,28 +71,40 @@ def wording(folder: Path | None = None) -> Wording:
         Missing: no such folder, or no template in it. BadInput: an unknown file or placeholder, one that is lacking, or
         what is no text; each with file and line.
     """
-    home = Path(__file__).with_name("templates")
-    texts = {name: _read(home / f"{name}.txt") for name in HOLDS}
-    version = VERSION
+    home, version = Path(__file__).with_name("templates"), VERSION
     if folder is not None:
-        known = {f"{name}.txt" for name in HOLDS} | {"version.txt"}
-        found = sorted(path.name for path in folder.glob("*.txt"))
-        if not found:
+        if not any(folder.glob("*.txt")) and not any(folder.glob("*/*.txt")):
             raise Missing(f"{folder} has no templates; copy some of {home} there and change them")
-        if strange := [name for name in found if name not in known]:
-            raise BadInput(
-                f"{folder / strange[0]} is no template that is used; the names are {', '.join(sorted(known))}"
-            )
-        version = "own"
-        for name in found:
-            text = _read(folder / name)
-            if name == "version.txt":
-                version = clip(text.strip(), 40) or "own"
-            else:
-                texts[name.removesuffix(".txt")] = _checked(folder / name, text)
+        for other in sorted(file.parent.name for file in folder.glob("*/*.txt") if file.parent.name not in BESIDE):
+            raise BadInput(f"{folder / other} is no folder of templates that is read; those are {', '.join(BESIDE)}")
+        own = folder / "version.txt"
+        version = (clip(_read(own).strip(), 40) if own.exists() else "") or "own"
+    return worded(version, templates(home, HOLDS, folder, ("version.txt",)))
+
+
+def worded(version: str, texts: Mapping[str, str]) -> Wording:
+    """Templates by name as a Wording."""
     content = "\x1e".join(f"{name}\x1f{texts[name]}" for name in sorted(texts))
     parts = {name: tuple(tuple(_PLACE.split(line)) for line in text.split("\n")) for name, text in texts.items()}
     return Wording(version, sha256(content.encode()).hexdigest()[:12], parts)
+
+
+def templates(
+    home: Path, holds: Mapping[str, tuple[str, ...]], folder: Path | None, beside: tuple[str, ...] = ()
+) -> dict[str, str]:
+    """Name -> text for the names of `holds`: of `folder` where it has the file, else of `home`. A placeholder that ends
+    in "?" may be left out. `beside`: other files that may be in `folder`.
+
+    Raises: BadInput, as wording does.
+    """
+    texts = {name: _read(home / f"{name}.txt") for name in holds}
+    known = sorted({f"{name}.txt" for name in holds} | {*beside})
+    for file in sorted(folder.glob("*.txt")) if folder else ():
+        if file.name not in known:
+            raise BadInput(f"{file} is no template that is used; the names are {', '.join(known)}")
+        if file.name not in beside:
+            texts[file.stem] = _checked(file, _read(file), holds[file.stem])
+    return texts
 
 
 def _read(file: Path) -> str:
@@ -102,14 +117,14 @@ def _read(file: Path) -> str:
         raise BadInput(f"{file} byte {error.start} is not UTF-8; save it as UTF-8 text") from None
 
 
-def _checked(file: Path, text: str) -> str:
-    holds = HOLDS[file.stem]
-    listed = ", ".join(f"{{{name}}}" for name in holds) or "none"
+def _checked(file: Path, text: str, holds: tuple[str, ...]) -> str:
+    names = [name.removesuffix("?") for name in holds]
+    listed = ", ".join(f"{{{name}}}" for name in names) or "none"
     for number, line in enumerate(text.split("\n"), 1):
         for name in _PLACE.findall(line):
-            if name not in holds:
+            if name not in names:
                 raise BadInput(f"{file} line {number}: {{{name}}} is no placeholder of this template; it has {listed}")
-    lacking = [name for name in holds if f"{{{name}}}" not in text]
+    lacking = [name for name in holds if not name.endswith("?") and f"{{{name}}}" not in text]
     if lacking:
         raise BadInput(f"{file} lacks {{{lacking[0]}}}: a prompt would leave it out in silence; it needs {listed}")
     return text

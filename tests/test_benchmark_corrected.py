@@ -19,7 +19,7 @@ from evaluation.benchmark.grid import CELLS, PAPER, Cell, cells, view
 from evaluation.benchmark.items import TASKS
 from evaluation.benchmark.spec import BenchSpec
 from evaluation.benchmark.targets import Target, choose
-from evaluation.tasks import load
+from evaluation.tasks import ask
 from memory import policy
 from memory.doors import CorpusDoors
 from memory.errors import BadInput, UnknownName
@@ -190,11 +190,11 @@ def test_the_frame_is_the_same_in_every_cell(store: MemoryStore, targets: list[T
 def test_an_example_states_what_became_of_the_case() -> None:
     case = replace(NOBODY, message=replace(NOBODY.message, score=-3))
     assert (
-        example("sentiment", case, load("sentiment").ASK)[1] == "negative"
-        and example("sentiment", NOBODY, load("sentiment").ASK)[1] == "positive"
+        example("sentiment", case, ask("sentiment"))[1] == "negative"
+        and example("sentiment", NOBODY, ask("sentiment"))[1] == "positive"
     )
-    assert example("impact", case, load("impact").ASK)[1] == "-3"
-    asked, answer = example("generation", NOBODY, load("generation").ASK)
+    assert example("impact", case, ask("impact"))[1] == "-3"
+    asked, answer = example("generation", NOBODY, ask("generation"))
     assert NOBODY.parent in asked and answer == NOBODY.message.text
 
 

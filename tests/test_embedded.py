@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -23,29 +24,29 @@ from simulator.models import open_llm
 
 ROOT = Path(__file__).parent.parent
 RULES = "You take part in a discussion about bicycles. Answer in one short sentence, as the person would."
-ASK = Request((("system", RULES), ("user", "Which chain do you like?")), 4, 1.5, seed=3)
-LABEL = Request((("system", RULES), ("user", "Good or bad? One word.")), 1, top_logprobs=100)
+ABOUT = ("t", "m", "reply", 0)  # one turn
+ASK = Request((("system", RULES), ("user", "Which chain do you like?")), 4, 1.5, seed=3, about=ABOUT)
+LABEL = Request(
+    (("system", RULES), ("user", "Good or bad? One word.")), 1, top_logprobs=100, about=("t", "m", "mood", 0)
+)
 
 GIVEN = Request(ASK.messages, 1, given="Any 😀")
 
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, Completion]:
-    """Five calls of one model: the same twice, with another seed, for a label, after a prefix that was just read."""
+    """Calls of one model: the same twice, with another seed, for a label, in another turn, and the label after that."""
 
     async def ask() -> dict[str, Completion]:
         model = open_llm("embedded")
         try:
             first = await model(ASK)
             again = await model(ASK)
-            other = await model(Request(ASK.messages, 4, 1.5, seed=4))
-            return {
-                "first": first,
-                "again": again,
-                "other": other,
-                "label": await model(LABEL),
-                "given": await model(GIVEN),
-            }
+            other = await model(replace(ASK, seed=4))
+            label = await model(LABEL)
+            elsewhere = await model(replace(LABEL, about=("t", "n", "mood", 0)))
+            found = {"first": first, "again": again, "other": other, "label": label, "elsewhere": elsewhere}
+            return found | {"back": await model(ASK), "then": await model(LABEL), "given": await model(GIVEN)}
         finally:
             await model.close()
             await model.close()  # safe to call twice
@@ -79,6 +80,12 @@ def test_it_answers_and_counts_tokens(answers: dict[str, Completion]) -> None:
 
 def test_the_seed_decides_the_words(answers: dict[str, Completion]) -> None:
     assert answers["again"].text == answers["first"].text != answers["other"].text
+
+
+def test_what_other_turns_left_is_not_used_so_that_words_do_not_depend_on_it(answers: dict[str, Completion]) -> None:
+    assert answers["elsewhere"].cached == answers["back"].cached == 0 < (answers["then"].cached or 0)
+    assert answers["back"].text == answers["first"].text
+    assert answers["then"].logprobs == answers["label"].logprobs
 
 
 def test_a_prompt_that_was_just_read_comes_from_the_prefix_cache(answers: dict[str, Completion]) -> None:

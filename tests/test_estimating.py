@@ -46,6 +46,15 @@ def test_prompts_are_counted_though_the_words_of_others_are_made_up(corpus: Path
     assert abs(sum(ours) - told.tokens_in) < 0.15 * told.tokens_in
 
 
+def test_messages_that_do_not_stand_are_asked_for_again_or_fail_as_often_as_is_declared(
+    corpus: Path, tmp_path: Path
+) -> None:
+    half = sit(SPEC, corpus, tmp_path / "half", ASKS, Sitting(), Dry("m", Expected(wrong=(0.5, 0.0))))
+    assert (half.usage.calls, half.progress.failed) == (28 + 14 // 2, 0)
+    none = sit(SPEC, corpus, tmp_path / "none", ASKS, Sitting(), Dry("m", Expected(wrong=(1.0, 1.0))))
+    assert none.usage.calls == 2 * none.progress.failures["empty"] and none.progress.failed == 28
+
+
 def test_of_an_unfinished_run_what_is_left_is_told(corpus: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     played = sit(SPEC, corpus, run, ASKS, Sitting(limits=Limits(tokens=8000)), Dry("fake:scripted"))

@@ -26,7 +26,7 @@ ATTACKS = [
     "\ud83d lone surrogate",
 ]
 CONTROL_TOKENS = ["<|", "|>", "<s>", "</s>", "[INST]", "[/INST]", "<<SYS>>", "<start_of_turn>", "<think>", "</think>"]
-ASK = Ask("impact", "{author} now writes:\n{text}\nWhich score?", max_tokens=5, judges=True)
+ASK = Ask("impact", "Which score?", max_tokens=5, judges=True)
 
 
 def prompt_of(attack: str, author: str = "ann") -> str:

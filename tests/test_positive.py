@@ -12,6 +12,7 @@ from evaluation.options import of_asks, opted, split
 from evaluation.positive import Cut, Positive
 from evaluation.running import asks
 from evaluation.scoring import Scored, score
+from evaluation.tasks import ask as ask_of
 from evaluation.tasks import load
 from memory.errors import BadInput, PersonaconvError
 from memory.message import Message
@@ -84,7 +85,7 @@ def test_the_question_says_the_definition_and_its_examples_fit_it() -> None:
 
 
 def test_without_options_nothing_changes() -> None:
-    ask = load("sentiment").ASK
+    ask = ask_of("sentiment")
     assert opted(ask, {}) is ask and opted(ask, {"positive": ">0"}).question == ask.question
     assert asks() == asks(["sentiment", "impact"])
 

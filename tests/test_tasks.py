@@ -1,12 +1,14 @@
 """Tasks: asks that judge or speak, answers read strictly, truths that may be unknown."""
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from evaluation import tasks
 from evaluation.tasks import generation, impact, sentiment
-from memory.errors import UnknownName
+from memory.errors import BadInput, UnknownName
 from memory.message import Message
 from simulator.llm import Completion
 from simulator.records import Slot, Turn
@@ -26,8 +28,9 @@ def message(score: int | None = None, text: str | None = "words") -> Message:
 @pytest.mark.parametrize("name", tasks.names())
 def test_a_task_in_the_folder_asks_reads_and_knows_the_truth(name: str) -> None:
     task = tasks.load(name)
-    assert task.ASK.max_tokens > 0 and "{author}" in task.ASK.question and task.QUESTION.endswith("?")
-    assert ("{text}" in task.ASK.question) == task.ASK.judges
+    ask = tasks.ask(name)
+    assert ask.max_tokens > 0 and "{author}" in ask.question and task.QUESTION.endswith("?")
+    assert ask == replace(task.ASK, question=ask.question, examples=ask.examples) and ask.judges == bool(ask.examples)
     assert task.KIND in ("label", "number", "text") and bool(task.ASK.labels) == (task.KIND == "label")
     assert task.read(turn(task.ASK.name, None)) is None
     assert task.detail(turn(task.ASK.name, None)) == {}
@@ -39,9 +42,32 @@ def test_an_unknown_task_lists_the_folder() -> None:
         tasks.load("mood")
 
 
-def test_probes_of_one_message_open_alike_so_that_a_prefix_cache_serves_both() -> None:
-    opening = "{author} now writes:\n{text}\n"
-    assert sentiment.ASK.question.startswith(opening) and impact.ASK.question.startswith(opening)
+def test_examples_of_a_label_task_are_answered_by_its_labels_and_those_of_a_number_by_one() -> None:
+    assert [answer for _, answer in tasks.ask("sentiment").examples] == ["negative", "positive"]
+    assert [impact.parse(answer) for _, answer in tasks.ask("impact").examples] == [2.0]
+
+
+def test_a_folder_of_ones_own_words_the_asks_it_has_and_leaves_the_others(tmp_path: Path) -> None:
+    (tmp_path / "asks").mkdir()
+    (tmp_path / "asks" / "impact.txt").write_text("A liked one,\nits score?\n=> 9\nAnd of what {author} says?\n")
+    own = tasks.ask("impact", tmp_path)
+    assert own.examples == (("A liked one,\nits score?", "9"),) and own.question == "And of what {author} says?"
+    assert tasks.ask("sentiment", tmp_path) == tasks.ask("sentiment")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("mood.txt", "?", r"mood.txt is no template that is used; the names are generation.txt, impact.txt, sent"),
+        ("impact.txt", "A score?\n=> 3\n", r"impact.txt asks nothing after its last example; end it with the"),
+        ("impact.txt", "{text}?", r"impact.txt line 1: \{text\} is no placeholder of this template; it has \{author"),
+    ],
+)
+def test_words_of_an_ask_that_cannot_serve_are_refused(tmp_path: Path, file: str, text: str, said: str) -> None:
+    (tmp_path / "asks").mkdir()
+    (tmp_path / "asks" / file).write_text(text)
+    with pytest.raises(BadInput, match=said):
+        tasks.ask("impact", tmp_path)
 
 
 def test_truth_is_the_sign_the_number_and_the_text() -> None:

@@ -21,9 +21,7 @@ from simulator.turn import Cast, elsewhere, take_turn, turn_seed
 from tests.threads import THREADS, message
 
 REPLY = Ask("reply", "Write the next message of {author}.", 50, 0.7)
-PROBE = Ask(
-    "sentiment", "{author} writes:\n{text}\npositive or negative?", 3, judges=True, labels=("positive", "negative")
-)
+PROBE = Ask("sentiment", "positive or negative?", 3, judges=True, labels=("positive", "negative"))
 SLOT = Slot("t4", "t4m3", "cat", "t4m1", 4003)
 REAL = THREADS[3]
 

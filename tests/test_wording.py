@@ -19,7 +19,7 @@ from simulator.testing import Leaves
 from simulator.wording import HOLDS, VERSION, wording
 from tests.threads import message
 
-ASK = Ask("impact", "{author} answers {parent}:\n{text}\nWhich score?", max_tokens=5, judges=True)
+ASK = Ask("impact", "{author} answers {parent}. Which score?", max_tokens=5, judges=True)
 CONTROL = ["<|", "|>", "</s>", "<s>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<start_of_turn>", "<end_of_turn>"]
 CONTROL += ["<think>", "</think>", "<bos>", "<eos>", "<tool_call>", "[TOOL_CALLS]", "<｜"]
 ATTACKS = [
@@ -90,16 +90,19 @@ def test_whatever_people_write_stays_data_wherever_it_enters_a_prompt(attack: st
 
 def test_the_packaged_words_are_those_of_their_version() -> None:
     # Changed words need a new VERSION: put both here together.
-    assert (VERSION, wording().hash) == ("5", "1c9987cd112a")
+    assert (VERSION, wording().hash) == ("6", "ff3900a39ae6")
 
 
 def test_a_folder_replaces_the_templates_it_holds_and_its_hash_tells(tmp_path: Path) -> None:
     (tmp_path / "scene.txt").write_text("{persona}\n{memory}\n\n{thread}\n")
+    (tmp_path / "judged.txt").write_text("{author} says\n{words}")
     (tmp_path / "version.txt").write_text("mine 2\n")
     own, packaged = wording(tmp_path), wording()
     assert own.version == "mine 2" and own.hash != packaged.hash
     thread = Thread.of("t", [message("m0", "t", None, "bob", 1, "root")])
     made = [scene(Slot("t", "m1", "ann", "m0", 9), thread, [], Persona(), Budget(), words) for words in (own, packaged)]
+    asked = [said.messages(ASK, "words")[1][1].splitlines()[-4:-1] for said in made]
+    assert asked[0][:2] == ["Member B says", "> words"] and asked[1][:2] == ["Member B now writes:", "> words"]
     assert made[0].body.splitlines()[0] == "You are Member B." and made[1].body.splitlines()[-1] == "You are Member B."
     first, second = (prompt_hash((("user", "same"),), scene.stamp) for scene in made)
     assert first != second
@@ -114,6 +117,8 @@ def test_a_folder_replaces_the_templates_it_holds_and_its_hash_tells(tmp_path: P
             r"own.txt line 1: \{words\} is no placeholder of this template; it has \{items\}",
         ),
         ("own.txt", "You said", r"own.txt lacks \{items\}: a prompt would leave it out in silence"),
+        ("judged.txt", "{author}:", r"judged.txt lacks \{words\}"),
+        ("ask/impact.txt", "?", r"ask is no folder of templates that is read; those are asks, bench"),
         ("owm.txt", "{items}", r"owm.txt is no template that is used; the names are about.txt, item.txt"),
         ("item.txt", "x" * 20_001, "item.txt has 20,001 bytes"),
     ],
@@ -121,6 +126,7 @@ def test_a_folder_replaces_the_templates_it_holds_and_its_hash_tells(tmp_path: P
 def test_a_template_that_cannot_serve_is_refused_by_file_and_line(
     tmp_path: Path, file: str, text: str, said: str
 ) -> None:
+    (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).write_text(text)
     with pytest.raises(BadInput, match=said):
         wording(tmp_path)

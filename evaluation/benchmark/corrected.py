@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Protocol
 
 from evaluation import tasks
@@ -10,6 +11,7 @@ from evaluation.baselines import ONE
 from evaluation.benchmark.grid import Cell, view
 from evaluation.benchmark.items import TaskName
 from evaluation.benchmark.targets import Case, Target
+from evaluation.benchmark.wording import bench_wording
 from evaluation.likelihood import weighing
 from evaluation.options import opted
 from evaluation.positive import ABOVE, DEFAULT, Cut, Positive
@@ -24,7 +26,6 @@ from simulator.prompt import FILLED
 from simulator.records import Ask, Turn
 from simulator.turn import Cast, elsewhere, take_turn
 
-VERSION = "corrected-1"  # of the example's wording: part of every manifest
 LONGEST = 120  # tokens shown of an example's text
 NOBODY = Case(Message("", "", None, None, 0, "Thanks, that did it.", 2), "Try to turn it off and on again.")
 
@@ -38,6 +39,8 @@ class Wanted(Protocol):
     def options(self) -> dict[TaskName, dict[str, str]]: ...
     @property
     def likelihood(self) -> bool: ...
+    @property
+    def templates(self) -> Path | None: ...
 
 
 @dataclass(frozen=True)
@@ -82,24 +85,28 @@ def cut_of(target: Target, spec: Wanted, store: MemoryStore) -> Cut:
     return positive.cut(found if len(found) else [ONE])
 
 
+def worded(name: TaskName, spec: Wanted) -> Ask:
+    """The task's question as the spec words it and its options want it."""
+    return opted(tasks.ask(name, spec.templates), spec.options.get(name, {}))
+
+
 def asks(target: Target, cell: Cell, spec: Wanted, cut: Cut = ABOVE) -> tuple[Ask, ...]:
-    """The tasks' questions, each after one more example: of the cell's person, of nobody where there is no memory."""
+    """The tasks' questions, each after one more example: of the cell's person, of nobody where there is no memory. The
+    message that a task judges stands before all of them."""
     lent = {"own": target.own_case, "other": target.other_case, "none": NOBODY}[cell.memory]
     found = []
     for name in spec.tasks:
-        ask = opted(tasks.load(name).ASK, spec.options.get(name, {}))
-        found.append(replace(ask, examples=(*ask.examples, example(name, lent, ask, cut))))
+        ask = worded(name, spec)
+        found.append(replace(ask, examples=(*ask.examples, example(name, lent, ask, cut, spec.templates))))
     return weighing(found) if spec.likelihood else tuple(found)
 
 
-def example(name: TaskName, shown: Case, ask: Ask, cut: Cut = ABOVE) -> tuple[str, str]:
+def example(name: TaskName, shown: Case, ask: Ask, cut: Cut = ABOVE, folder: Path | None = None) -> tuple[str, str]:
     """(question, answer) of an earlier case, in the words of the task's own question."""
-    task = tasks.load(name)
-    message = shown.message.bare
-    truth = task.truth(message, cut)
-    said = fenced(clip_tokens(message.words, LONGEST))
-    filled = {"{author}": "this person", "{parent}": "somebody", "{text}": said}
+    truth = tasks.load(name).truth(shown.message.bare, cut)
+    filled = {"{author}": "this person", "{parent}": "somebody"}
     asked = FILLED.sub(lambda hit: filled[hit.group()], ask.question)
-    about = "" if ask.judges else f" Somebody wrote:\n{fenced(clip_tokens(shown.parent, LONGEST))}"
+    who, said = ("This person", shown.message.bare.words) if ask.judges else ("Somebody", shown.parent)
+    words = fenced(clip_tokens(said, LONGEST))
     answer = f"{truth:g}" if isinstance(truth, float) else clip_tokens(str(truth), ask.max_tokens)
-    return f"An earlier case, elsewhere.{about}\n{asked}", answer
+    return bench_wording(folder).put("earlier", author=who, words=words, question=asked), answer

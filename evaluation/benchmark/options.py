@@ -29,6 +29,7 @@ def bench(  # noqa: PLR0913 - the options of a command are its parameters
     items: Annotated[int | None, typer.Option(help="How many items of each cell, 0 for all.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Answers to a question.")] = None,
     likelihood: Annotated[bool | None, typer.Option("--likelihood", help="Ask bits per byte of true texts.")] = None,
+    prompt_templates: Annotated[str | None, typer.Option(help="A folder of prompt templates of your own.")] = None,
     concurrency: Annotated[int | None, typer.Option(help="Calls in flight.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds for one attempt of a call.")] = None,
     price: Annotated[str | None, typer.Option(help="Of a million tokens, e.g. input=0.15,output=0.6.")] = None,
@@ -54,7 +55,7 @@ def bench(  # noqa: PLR0913 - the options of a command are its parameters
     flags: dict[str, Any] = {
         "data": data, "protocol": protocol, "tasks": task, "settings": setting, "policies": policy, "models": model,
         "base_url": base_url, "seeds": seed, "items": items, "repeats": repeats, "concurrency": concurrency,
-        "timeout": timeout, "likelihood": likelihood, "shard": shard,
+        "timeout": timeout, "likelihood": likelihood, "shard": shard, "prompt_templates": prompt_templates,
     }  # fmt: skip
     given = {name: value for name, value in flags.items() if value not in (None, [])}
     path = config if what == "describe" else Path(what) if what else None

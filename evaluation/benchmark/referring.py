@@ -38,11 +38,12 @@ async def answer(  # noqa: PLR0913 - one caller; what makes one line of the log
     slot = slot_of(item)
     if (slot.thread, slot.id, item.task, repeat) in log.done:
         return
-    messages = wording.prompt(item, source.posts, source.spec.switches)
+    words = wording.bench_wording(source.spec.templates)
+    messages = wording.prompt(item, source.posts, source.spec.switches, words)
     seed = turn_seed(job.seed, slot, item.task, repeat)
     turn: dict[str, Any] = {
         "run": run, "mode": "replay", "slot": slot, "ask": item.task, "repeat": repeat, "model": llm.name,
-        "retriever": "", "seed": seed, "prompt_hash": prompt_hash(messages), "recalled": (), "history": 0,
+        "retriever": "", "seed": seed, "prompt_hash": prompt_hash(messages, words.stamp), "recalled": (), "history": 0,
         "distance": 1, "judged": None if item.task == "generation" else "real",
     }  # fmt: skip
     try:

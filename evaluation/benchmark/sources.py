@@ -24,7 +24,7 @@ from evaluation.benchmark.reference import Reference
 from evaluation.benchmark.referring import answer, row, with_cosines
 from evaluation.benchmark.spec import BenchSpec, Job
 from evaluation.benchmark.targets import Target, choose
-from evaluation.options import opted
+from evaluation.benchmark.wording import bench_wording
 from memory import policy
 from memory.asking import Remembering
 from memory.doors import CorpusDoors
@@ -33,7 +33,7 @@ from simulator.llm import LLM, asking
 from simulator.prompt import Budget
 from simulator.records import Turn
 from simulator.turn import Cast
-from simulator.wording import VERSION
+from simulator.wording import wording
 
 Watch = Callable[[str, int, int], None]
 
@@ -89,6 +89,7 @@ class Corrected:
                 seed=job.seed,
                 budget=Budget(spec.thread_tokens, spec.memory_tokens, spec.message_tokens),
                 doors=CorpusDoors(self.store, self._memory(llm, job.seed)),
+                wording=wording(spec.templates),
             )
             thread = self.store.corpus.thread(target.slot.thread)
             await corrected.ask_item(target, thread, CELLS[job.setting], spec, cast_, self.store, repeat)
@@ -110,8 +111,8 @@ class Corrected:
             "data_hash": self.store.corpus.data_hash,
             "embedder": self.store.embedder,
             "items": _digest([target.facts() for target in self.targets]),
-            "wording": [corrected.VERSION, VERSION],
-            "asks": {n: asdict(opted(tasks.load(n).ASK, self.spec.options.get(n, {}))) for n in self.spec.tasks},
+            "wording": [bench_wording(self.spec.templates).stamp, wording(self.spec.templates).stamp],
+            "asks": {name: asdict(corrected.worded(name, self.spec)) for name in self.spec.tasks},
         }
 
     async def rows(self, job: Job, turns: Sequence[Turn], done: Sequence[Job]) -> list[dict[str, Any]]:
@@ -175,7 +176,7 @@ class Referenced:
     def decides(self, job: Job) -> dict[str, Any]:
         setting = cast(Setting, job.setting)
         ids = {task: [item.id for item in self.items(task, setting)] for task in self.spec.tasks}
-        return {"data_hash": self._hash, "items": _digest(ids), "wording": [VERSION]}
+        return {"data_hash": self._hash, "items": _digest(ids), "wording": [bench_wording(self.spec.templates).stamp]}
 
     @cached_property
     def _hash(self) -> str:

@@ -78,6 +78,8 @@ class BenchSpec(BaseModel):
     thread_tokens: int = Field(default=700, ge=50)
     memory_tokens: int = Field(default=500, ge=0)
     message_tokens: int = Field(default=200, ge=20)
+    prompt_templates: str | None = None
+    """A folder of prompt templates of one's own."""
     prices: dict[str, str] = Field(default_factory=dict)
     """Model -> prices per million tokens, like "input=0.15,output=0.6"."""
     concurrency: int = Field(default=1, ge=1)
@@ -157,6 +159,10 @@ class BenchSpec(BaseModel):
         """
         return BenchSpec.of({**(fields(path) if path else {}), **given})
 
+    @property
+    def templates(self) -> Path | None:
+        return Path(self.prompt_templates) if self.prompt_templates else None
+
     def jobs(self) -> Iterator[Job]:
         """Cell by cell; a setting without memory is run once, whatever the policies."""
         names = self.settings if self.protocol == "reference" else [cell.name for cell in cells(self.settings)]
@@ -173,5 +179,5 @@ class BenchSpec(BaseModel):
 
     def decides(self) -> dict[str, Any]:
         """The fields that decide answers, without those that say which cell."""
-        cell = {"models", "seeds", "settings", "policies", "data"}
+        cell = {"models", "seeds", "settings", "policies", "data", "prompt_templates"}
         return self.model_dump(mode="json", exclude={*SPEED_ONLY, *cell})

@@ -1,29 +1,35 @@
 """The probes, one a file: what is asked of a turn, how the answer is read, what the truth is.
 
-A task is a module with the names of Task below: a new file in this folder is a new task, found by its file name.
+A task is a module with the names of Task below: a new file in this folder is a new task, found by its file name, and
+templates/ has its words, which a folder of one's own may replace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, Protocol, cast
 
 from evaluation.positive import Cut
-from memory.errors import UnknownName
+from memory.errors import BadInput, UnknownName
 from memory.message import Message
 from simulator.records import Ask, Turn
+from simulator.wording import templates
 
 Kind = Literal["label", "number", "text"]
 Value = str | float
 Options = Mapping[str, str]  # of a task, by name: evaluation/options.py
 NONE: Options = MappingProxyType({})
 
+ANSWER = "=> "  # begins the line of a template that answers the lines before it: an example
+
 
 class Task(Protocol):
-    """`KIND` decides which metrics and baselines apply; `QUESTION` is one line for the report."""
+    """`ASK` lacks its words. `KIND` decides on metrics and baselines; `QUESTION` is one line for the report."""
 
     @property
     def ASK(self) -> Ask: ...
@@ -52,3 +58,24 @@ def load(name: str) -> Task:
     if name not in names():
         raise UnknownName("task", name, names())
     return cast(Task, import_module(f"{__name__}.{name}"))
+
+
+@lru_cache(maxsize=32)
+def ask(name: str, folder: Path | None = None) -> Ask:
+    """The ASK of task `name` with its words: asks/NAME.txt in `folder`, where that is, else the packaged ones.
+
+    Raises: UnknownName. BadInput for a file there that is no task's, or that cannot serve.
+    """
+    task, home = load(name), Path(__file__).with_name("templates")
+    words = templates(home, dict.fromkeys(names(), ("author?", "parent?")), folder and folder / "asks")
+    examples: list[tuple[str, str]] = []
+    asked: list[str] = []
+    for line in words[name].split("\n"):
+        if line.startswith(ANSWER):
+            examples.append(("\n".join(asked), line.removeprefix(ANSWER)))
+            asked = []
+        else:
+            asked.append(line)
+    if not any(line.strip() for line in asked):
+        raise BadInput(f"{(folder or home) / name}.txt asks nothing after its last example; end it with the question")
+    return replace(task.ASK, question="\n".join(asked), examples=tuple(examples))

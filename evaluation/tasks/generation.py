@@ -11,7 +11,7 @@ KIND: Kind = "text"
 QUESTION = "What does the person write?"
 ASK = Ask(
     name="reply",
-    question="You are {author}. Answer {parent} in your own words. Give only your message.",
+    question="",  # in templates/, see tasks.ask
     max_tokens=300,
     temperature=0.7,
 )

@@ -18,14 +18,7 @@ KIND: Kind = "number"
 QUESTION = "Which score will the community give the message?"
 ASK = Ask(
     name="impact",
-    question="{author} now writes:\n{text}\nWhat will its score be? One whole number.",
-    examples=(
-        (
-            "Messages get a score: votes up minus votes down. What is the score of a message with 3 votes up "
-            "and 1 down? One whole number.",
-            "2",
-        ),
-    ),
+    question="",  # in templates/, see tasks.ask
     max_tokens=8,
     judges=True,
 )

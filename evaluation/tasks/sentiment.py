@@ -18,15 +18,7 @@ KIND: Kind = "label"
 QUESTION = "Will the community score the message above 0?"
 ASK = Ask(
     name="sentiment",
-    question="{author} now writes:\n{text}\nIs its score above 0? One word, positive or negative.",
-    examples=(
-        (
-            "Messages get a score: votes up minus votes down. A message that nobody votes for: "
-            "is its score above 0? One word, positive or negative.",
-            NEGATIVE,
-        ),
-        ("A message voted up twice: is its score above 0? One word, positive or negative.", POSITIVE),
-    ),
+    question="",  # in templates/, see tasks.ask
     max_tokens=4,
     judges=True,
     labels=LABELS,
