@@ -119,12 +119,14 @@ def score(run: Run, corpus: Corpus = None, tables: Tables = None) -> None:
 def report(
     run: Run,
     corpus: Corpus = None,
-    against: Annotated[Path | None, typer.Option(help="Another run, to compare with and show side by side.")] = None,
+    against: Annotated[
+        list[Path] | None, typer.Option(help="Another run, to compare with and show side by side; repeatable.")
+    ] = None,
 ) -> None:
     """Write the report of a run from its stored scores, which are made first where they are missing or too old."""
     from evaluation.results import show_report
 
-    show_report(run, corpus, against)
+    show_report(run, corpus, against or [])
 
 
 @app.command()

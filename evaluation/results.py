@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evaluation import stored
 from evaluation.comparing import compare
+from evaluation.gain import arms, costs, decomposition, slices
 from evaluation.played import played
 from evaluation.rendering.files import write_tables
 from evaluation.rendering.text import print_sheet
-from evaluation.report.page import Against, write_report
+from evaluation.report.page import Against, Other, write_report
 from evaluation.running import show_cells
 from evaluation.scoring import Cell
+from evaluation.sheet import Sheet
 from evaluation.sides import flat, side
 from evaluation.stored import RESULTS, SCORES, Scores
 from evaluation.transcript import transcript
@@ -70,24 +73,38 @@ def score_run(run: Path, corpus: Path | None = None) -> Scores:
         store.close()
 
 
-def make(run: Path, corpus: Path | None = None, against: Path | None = None) -> Results:
+def make(run: Path, corpus: Path | None = None, against: Sequence[Path] = ()) -> Results:
     """Writes report and transcript into the run folder, from the stored scores; where there are none, or they are older
-    than the log, they are made first. `against`: another run to compare with, side by side. No model is called.
+    than the log, they are made first. `against`: other runs to compare with, side by side; where they differ in memory
+    alone, with the gain in its parts. No model is called.
 
-    Raises: BadInput where the two runs are one, or share no item.
+    Raises: BadInput where two of the runs are one, or they share no item.
     """
-    manifest, turns, store, scores = _scored(run, corpus)
-    other = None
-    try:
-        if against is not None:
-            other = _beside(run, manifest, scores, against, corpus)
-        report = write_report(run, manifest, turns, scores, store, other)
-        (run / TRANSCRIPT).write_text(_transcripts(turns, store), encoding="utf-8")
-    finally:
-        store.close()
-        if other:
-            other.store.close()
-    return Results(report, run / TRANSCRIPT, run / SCORES, run / RESULTS, scores.cells)
+    with ExitStack() as opened:
+        found: list[Other] = []
+        for folder in (run, *against):
+            manifest, turns, store, scores = _scored(folder, corpus)
+            opened.callback(store.close)
+            if any(other.manifest["run"] == manifest["run"] for other in found):
+                raise BadInput(f"{folder} is a run that is there already ({manifest['run']}); name another one")
+            found.append(Other(manifest, turns, scores, store))
+        first, *others = found
+        sheets = _compared((run, *against), found) if others else []
+        beside = Against(others, sheets)
+        report = write_report(run, first.manifest, first.turns, first.scores, first.store, beside)
+        (run / TRANSCRIPT).write_text(_transcripts(first.turns, first.store), encoding="utf-8")
+    return Results(report, run / TRANSCRIPT, run / SCORES, run / RESULTS, first.scores.cells)
+
+
+def _compared(folders: Sequence[Path], runs: Sequence[Other]) -> list[Sheet]:
+    """The later runs against the first, and what memory gains where they differ in it."""
+    sides = [
+        side(str(folder), run.scores.rows, flat(run.manifest.get("decides", {})))
+        for folder, run in zip(folders, runs, strict=True)
+    ]
+    gain = arms(sides)
+    parts = [decomposition(gain), slices(gain), costs(gain)] if gain else []
+    return [*compare(sides, common=True).sheets, *parts]
 
 
 def _scored(run: Path, corpus: Path | None) -> tuple[dict[str, Any], list[Turn], MemoryStore, Scores]:
@@ -96,21 +113,6 @@ def _scored(run: Path, corpus: Path | None) -> tuple[dict[str, Any], list[Turn],
     store = open_store(run, manifest, corpus)
     try:
         return manifest, turns, store, stored.read(run, turns, store) or stored.make(run, manifest, turns, store)
-    except BaseException:
-        store.close()
-        raise
-
-
-def _beside(run: Path, manifest: dict[str, Any], scores: Scores, other: Path, corpus: Path | None) -> Against:
-    theirs, turns, store, found = _scored(other, corpus)
-    try:
-        if theirs.get("run") == manifest.get("run"):
-            raise BadInput(f"{run} and {other} are the same run ({manifest.get('run')}); name another one")
-        sides = [
-            side(str(folder), made.rows, flat(content.get("decides", {})))
-            for folder, content, made in ((run, manifest, scores), (other, theirs, found))
-        ]
-        return Against(other.name, theirs, turns, found, store, compare(sides, common=True).sheets)
     except BaseException:
         store.close()
         raise
@@ -128,7 +130,7 @@ def show_scores(run: Path, corpus: Path | None, tables: Path | None) -> None:
         print(file)
 
 
-def show_report(run: Path, corpus: Path | None, against: Path | None) -> None:
+def show_report(run: Path, corpus: Path | None, against: Sequence[Path]) -> None:
     """What `personaconv report` does and prints."""
     made = make(run, corpus, against)
     show_cells(made.cells)

@@ -41,10 +41,11 @@ HERE = Path(__file__).parent
 LONGEST = 4_000  # characters of one setting; the rest is counted
 SCRIPTS = ("page.js", "rows.js", "threads.js")
 SECTIONS = (  # id, title, and how the names of its sheets begin
-    ("compared", "The two runs compared", ("contrasts", "configuration")),
-    ("decomposition", "Does memory help?", ("decomposition", "gain", "control")),
+    ("compared", "The runs compared", ("contrasts", "configuration")),
+    ("decomposition", "Does memory help?", ("memory",)),
     ("drift", "Drift", ("drift", "voice", "merging", "repetition", "prompt-to-line", "stops")),
     ("identity", "Is it the person?", ("attribution", "separability", "sty", "copying", "personalisation")),
+    ("judges", "Judges", ("judge",)),
     ("distributions", "Distributions and threads", ("distributions", "mauve", "shape")),
     ("calibration", "Calibration", ("calibration",)),
     ("scatter", "Predicted and true scores", ("scatter",)),
@@ -58,15 +59,21 @@ SECTIONS = (  # id, title, and how the names of its sheets begin
 
 
 @dataclass(frozen=True)
-class Against:
-    """Another run to stand beside the first. `compared`: tables of the two, paired."""
+class Other:
+    """Another run that stands beside the first."""
 
-    name: str
     manifest: dict[str, Any]
     turns: Sequence[Turn]
     scores: Scores
     store: MemoryStore
-    compared: Sequence[Sheet] = ()
+
+
+@dataclass(frozen=True)
+class Against:
+    """`sheets`: tables of all of the runs, the first one among them, paired."""
+
+    others: Sequence[Other] = ()
+    sheets: Sequence[Sheet] = ()
 
 
 def write_report(
@@ -75,28 +82,26 @@ def write_report(
     turns: Sequence[Turn],
     scores: Scores,
     store: MemoryStore,
-    against: Against | None = None,
+    against: Against = Against(),
 ) -> Path:
     """Writes run/report.html as a whole, or not at all, and returns its path."""
     from markupsafe import Markup
 
     css = (HERE / "page.css").read_text(encoding="utf-8")
     js = "".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    both = [scores, *([against.scores] if against else [])]
+    both = [scores, *(other.scores for other in against.others)]
     cells, scored = [c for s in both for c in s.cells], [r for s in both for r in s.rows]
     branch = arms(run, manifest, turns)
-    more = [*(against.compared if against else ()), *([both_arms(branch)] if branch else [])]
+    more = [*against.sheets, *([both_arms(branch)] if branch else [])]
     sections, long = _sections([*more, *scores.sheets])
     played = [Played(turns, _spec(manifest), store), *_branched(run, manifest, turns, store, branch)]
-    if against:
-        played.append(Played(against.turns, _spec(against.manifest), against.store))
+    played += [Played(other.turns, _spec(other.manifest), other.store) for other in against.others]
     lines = Lines()
     rows = columns(scored, lines)
     found = threads(played, scored, lines)
     packed = {"lines": list(lines.known), "rows": rows, "threads": found, "sheets": long}
     name = named(str(manifest.get("name") or manifest.get("run") or run.name))
-    other = named(str(against.manifest.get("run") or against.name)) if against else ""
-    told = [(name, manifest), *([(other, against.manifest)] if against else [])]
+    told = [(name, manifest), *((named(str(other.manifest["run"])), other.manifest) for other in against.others)]
     template = _environment().get_template("page.html")
     page = template.render(
         css=Markup(css),  # our own files
@@ -105,7 +110,7 @@ def write_report(
         js_hash=_digest(js),
         packed=[(name, Markup(pack(content))) for name, content in packed.items()],  # base64
         run=name,
-        other=other,
+        others=[of for of, _ in told[1:]],
         modes=modes(cells, [v for s in both for v in s.verdicts]),
         many_runs=len({c.run for c in cells}) > 1,
         people=len({r.user for r in scored}),
