@@ -175,6 +175,12 @@ def test_more_series_or_bars_than_can_be_told_apart_stay_in_the_table() -> None:
     assert lines is not None and (len(lines.lines), lines.left_out) == (SERIES, BARS + 3 - SERIES)
 
 
+def test_a_bar_below_zero_is_told_apart() -> None:
+    plot = Plot("bars", "name", "value")
+    falling, rising = picture(sheet(("a", 1, -0.5), plot=plot)), picture(sheet(("a", 1, 0.5), plot=plot))
+    assert falling is not None and falling.below and rising is not None and not rising.below
+
+
 def test_nothing_to_draw_is_no_picture() -> None:
     plot = Plot("line", "name", "value")
     assert picture(BOTH) is None and picture(sheet(plot=plot)) is None

@@ -47,6 +47,11 @@ class Picture:
     left_out: int = 0
 
     @property
+    def below(self) -> bool:
+        """Whether a bar stands for a value below 0: it is drawn to the same side."""
+        return any(value.startswith("−") for _, _, _, value, _ in self.bars)
+
+    @property
     def box(self) -> tuple[int, int, int, int]:
         """Left, top, right and bottom of the inner field."""
         return LEFT, TOP, WIDTH - RIGHT, self.height - BOTTOM
