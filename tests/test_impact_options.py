@@ -15,7 +15,7 @@ from evaluation.metrics.numbers import interval_score
 from evaluation.options import split
 from evaluation.running import asks
 from evaluation.scoring import MODEL, Scored, score, table
-from evaluation.tasks import load
+from evaluation.tasks import ask, load
 from memory.errors import BadInput
 from memory.retrievers.none import Policy as Nothing
 from simulator.llm import Completion, ModelError, Request
@@ -114,4 +114,4 @@ def test_what_an_option_cannot_be_is_said(text: str, said: str) -> None:
 
 
 def test_without_options_the_question_is_as_it_was() -> None:
-    assert asks(["impact"])[1] == IMPACT.ASK
+    assert asks(["impact"])[1] == ask("impact")

@@ -112,7 +112,7 @@ def test_attacks_run_nothing_ask_for_nothing_and_can_be_read(browser: Browser, t
 def test_a_page_that_was_changed_runs_no_other_script(browser: Browser, report: Path, tmp_path: Path) -> None:
     html = report.read_text(encoding="utf-8")
     spoilt = html.replace("<main>", "<main><script>document.title = 'owned'</script><img src=x onerror='alert(2)'>")
-    (tmp_path / "spoilt.html").write_text(spoilt.replace("<p class=\"verdict\">", "<p style='color: red'>", 1))
+    (tmp_path / "spoilt.html").write_text(spoilt.replace('<p class="verdict">', "<p style='color: red'>", 1))
     page, seen = shown(browser, tmp_path / "spoilt.html")
     assert page.title() != "owned" and len([line for line in seen.said if "Content Security Policy" in line]) >= 3
     assert page.evaluate("() => { try { document.body.innerHTML = 'x' } catch (e) { return e.name } }") == "TypeError"
