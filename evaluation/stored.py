@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SCORES = "scores.ndjson"
 RESULTS = "results.json"
-FORMAT = 1
+FORMAT = 2
 
 Ends = Mapping[tuple[str, int], End]
 
@@ -65,7 +65,7 @@ async def scored(
     rows = await score(turns, store, options)
     cells = table(rows)
     sheets = [*_before(rows, cells), *analysis.sheets(rows, turns, store, ended), *_after(turns, answered, rows, cells)]
-    return Scores(rows, cells, sheets, _verdicts(cells))
+    return Scores(rows, cells, sheets, _verdicts(cells, rows))
 
 
 def make(run: Path, manifest: dict[str, Any], turns: Sequence[Turn], store: MemoryStore) -> Scores:
@@ -112,8 +112,8 @@ def _after(
     yield failures(rows)
 
 
-def _verdicts(cells: Sequence[Cell]) -> list[dict[str, str]]:
-    found = standings(cells)
+def _verdicts(cells: Sequence[Cell], rows: Sequence[Scored]) -> list[dict[str, str]]:
+    found = standings(cells, rows)
     keys = dict.fromkeys((s.run, s.mode) for s in found)
     return [
         {"run": run, "mode": mode, "verdict": verdict([s for s in found if (s.run, s.mode) == (run, mode)])}

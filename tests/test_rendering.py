@@ -22,7 +22,7 @@ from evaluation.sheet import Column, Plot, Sheet
 from evaluation.stats import Interval
 
 COLUMNS = (Column("name", "Name"), Column("n", "N"), Column("value", "Value", "a share", higher=True))
-ABOUT = {"format": 1, "run": "r", "log": "0" * 64, "data_hash": "d", "verdicts": [], "cells": []}
+ABOUT = {"format": 2, "run": "r", "log": "0" * 64, "data_hash": "d", "verdicts": [], "cells": []}
 
 
 def sheet(*rows, plot=None, where=()) -> Sheet:

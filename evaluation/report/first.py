@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from evaluation import baselines, metrics, tasks
-from evaluation.rows import MODEL
-from evaluation.scoring import BASELINE, SKILL, Cell
+from evaluation.rows import BASELINE, MODEL, Scored
+from evaluation.scoring import SKILL, Cell
 from evaluation.stats import Interval
 from evaluation.verdict import Standing, best_of, number, standings, system
 
@@ -22,9 +22,11 @@ MODES = {
 }
 
 
-def modes(cells: Sequence[Cell], verdicts: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+def modes(
+    cells: Sequence[Cell], scored: Sequence[Scored], verdicts: Sequence[Mapping[str, str]]
+) -> list[dict[str, Any]]:
     """Per run and mode, in the order of the cells: the stored verdict and a table for each task."""
-    found = standings(cells)
+    found = standings(cells, scored)
     said = {(v["run"], v["mode"]): v["verdict"] for v in verdicts}
     return [
         {

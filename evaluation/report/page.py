@@ -111,7 +111,7 @@ def write_report(
         packed=[(name, Markup(pack(content))) for name, content in packed.items()],  # base64
         run=name,
         others=[of for of, _ in told[1:]],
-        modes=modes(cells, [v for s in both for v in s.verdicts]),
+        modes=modes(cells, scored, [v for s in both for v in s.verdicts]),
         many_runs=len({c.run for c in cells}) > 1,
         people=len({r.user for r in scored}),
         sections=sections,
