@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evaluation import baselines, metrics, tasks
+from evaluation.bertscore import BERTSCORE, Score, model_stamp, opened, scores
 from evaluation.rows import MODEL, Scored
 
 if TYPE_CHECKING:
@@ -15,9 +17,12 @@ INTERVAL = ("covered", "interval_score")
 PLACES = 6  # decimals of a stored metric value
 
 
-async def measured(rows: list[Scored], store: MemoryStore) -> list[Scored]:
-    """The rows with the values of their own answers; means and whole-cell metrics are made from these by table()."""
+async def measured(rows: list[Scored], store: MemoryStore, bert: Callable[[str], Score] = opened) -> list[Scored]:
+    """The rows with the values of their own answers; means and whole-cell metrics are made from these by table().
+
+    `bert` opens the model that option bertscore names; raises as bertscore.checked."""
     similar = await _similarities([(str(r.truth), str(r.value)) for r in rows if _has_texts(r)], store)
+    like = _bertscores([r for r in rows if BERTSCORE in r.options and _has_texts(r)], bert)
     done = []
     for row in rows:
         if row.truth is None:
@@ -39,17 +44,32 @@ async def measured(rows: list[Scored], store: MemoryStore) -> list[Scored]:
             values = metrics.texts.overlaps(*pair) | {"sbert": similar[pair]}
         else:
             values = metrics.texts.worst(str(row.truth)) | {"sbert": 0.0}
+        if BERTSCORE in row.options:
+            values[BERTSCORE] = like.get((row.options[BERTSCORE], str(row.truth), str(row.value)), 0.0)
         if "likelihood" in row.detail:
             bits, got = row.detail.get("bits_per_byte"), row.detail["likelihood"] == "known"
             values |= {"bits_per_byte": float(bits) if bits is not None else metrics.UNIFORM}
             values |= {"likelihood_failed": float(not got)}
         columns = (*metrics.of_kind(row.kind), *metrics.optional(row.kind))
-        level = f", {row.options['interval']} %" if "interval" in row.options else ""
-        stamps = {
-            m.item: m.stamp(store.embedder) + (level if m.item in INTERVAL else "") for m in columns if m.item in values
-        }
+        stamps = {m.item: m.stamp(store.embedder) + _by_option(m.item, row) for m in columns if m.item in values}
         done.append(replace(row, metrics={k: round(v, PLACES) for k, v in values.items()}, stamps=stamps))
     return done
+
+
+def _by_option(item: str, row: Scored) -> str:
+    """What an option adds to the stamp of `item`."""
+    if item == BERTSCORE:
+        return f", {model_stamp(row.options[BERTSCORE])}"
+    return f", {row.options['interval']} %" if item in INTERVAL else ""
+
+
+def _bertscores(rows: list[Scored], bert: Callable[[str], Score]) -> dict[tuple[str, str, str], float]:
+    """By model, true text and answer."""
+    found: dict[tuple[str, str, str], float] = {}
+    for model in sorted({r.options[BERTSCORE] for r in rows}):
+        pairs = [(str(r.truth), str(r.value)) for r in rows if r.options[BERTSCORE] == model]
+        found |= {(model, *pair): value for pair, value in scores(pairs, bert(model)).items()}
+    return found
 
 
 def _interval(row: Scored, true: float, said: float) -> dict[str, float]:

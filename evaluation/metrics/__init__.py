@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from evaluation.metrics import labels, numbers, texts
@@ -153,6 +153,10 @@ METRICS = (
         "likelihood_failed", "Share without likelihood", "text", OWN, "", higher=False, item="likelihood_failed",
         optional=True,
     ),
+    Metric(
+        "bertscore", "BERTScore", "text", "bert-score", "F, not rescaled, all words alike, empty = 0", item="bertscore",
+        optional=True,
+    ),
     Metric("length", "Length ratio", "text", OWN, "ln((words + 1) / (true words + 1)), 0: as long", None, "length"),
 )  # fmt: skip
 
@@ -174,4 +178,7 @@ def headline(kind: str) -> tuple[Metric, ...]:
 
 @cache
 def _version(distribution: str) -> str:
-    return OWN_VERSION if distribution == OWN else version(distribution)
+    try:
+        return OWN_VERSION if distribution == OWN else version(distribution)
+    except PackageNotFoundError:  # of an optional column
+        return "not installed"
