@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evaluation import baselines, metrics, tasks
-from evaluation.bertscore import BERTSCORE, Score, model_stamp, opened, scores
+from evaluation import baselines, bertscore, metrics, tasks, token_match
+from evaluation.bertscore import BERTSCORE, Score, model_stamp, scores
 from evaluation.rows import MODEL, Scored
+from evaluation.token_match import TOKEN_MATCH
+from memory.embed import MiniLM
 
 if TYPE_CHECKING:
     from memory.store import MemoryStore
 
+Open = Callable[[str], Score]  # a value of the option -> its scorer
+ALIGNED: Mapping[str, Open] = {BERTSCORE: bertscore.opened, TOKEN_MATCH: token_match.opened}  # options that are metrics
 INTERVAL = ("covered", "interval_score")
 PLACES = 6  # decimals of a stored metric value
 
 
-async def measured(rows: list[Scored], store: MemoryStore, bert: Callable[[str], Score] = opened) -> list[Scored]:
+async def measured(rows: list[Scored], store: MemoryStore, by: Mapping[str, Open] = ALIGNED) -> list[Scored]:
     """The rows with the values of their own answers; means and whole-cell metrics are made from these by table().
 
-    `bert` opens the model that option bertscore names; raises as bertscore.checked."""
+    Raises as bertscore.checked, where that option is set."""
     similar = await _similarities([(str(r.truth), str(r.value)) for r in rows if _has_texts(r)], store)
-    like = _bertscores([r for r in rows if BERTSCORE in r.options and _has_texts(r)], bert)
+    like = {name: _aligned([r for r in rows if name in r.options and _has_texts(r)], name, by[name]) for name in by}
     done = []
     for row in rows:
         if row.truth is None:
@@ -44,8 +48,8 @@ async def measured(rows: list[Scored], store: MemoryStore, bert: Callable[[str],
             values = metrics.texts.overlaps(*pair) | {"sbert": similar[pair]}
         else:
             values = metrics.texts.worst(str(row.truth)) | {"sbert": 0.0}
-        if BERTSCORE in row.options:
-            values[BERTSCORE] = like.get((row.options[BERTSCORE], str(row.truth), str(row.value)), 0.0)
+        for name in like.keys() & row.options.keys():
+            values[name] = like[name].get((row.options[name], str(row.truth), str(row.value)), 0.0)
         if "likelihood" in row.detail:
             bits, got = row.detail.get("bits_per_byte"), row.detail["likelihood"] == "known"
             values |= {"bits_per_byte": float(bits) if bits is not None else metrics.UNIFORM}
@@ -60,15 +64,17 @@ def _by_option(item: str, row: Scored) -> str:
     """What an option adds to the stamp of `item`."""
     if item == BERTSCORE:
         return f", {model_stamp(row.options[BERTSCORE])}"
+    if item == TOKEN_MATCH:
+        return f", {MiniLM.name}"
     return f", {row.options['interval']} %" if item in INTERVAL else ""
 
 
-def _bertscores(rows: list[Scored], bert: Callable[[str], Score]) -> dict[tuple[str, str, str], float]:
+def _aligned(rows: list[Scored], name: str, open_model: Open) -> dict[tuple[str, str, str], float]:
     """By model, true text and answer."""
     found: dict[tuple[str, str, str], float] = {}
-    for model in sorted({r.options[BERTSCORE] for r in rows}):
-        pairs = [(str(r.truth), str(r.value)) for r in rows if r.options[BERTSCORE] == model]
-        found |= {(model, *pair): value for pair, value in scores(pairs, bert(model)).items()}
+    for model in sorted({r.options[name] for r in rows}):
+        pairs = [(str(r.truth), str(r.value)) for r in rows if r.options[name] == model]
+        found |= {(model, *pair): value for pair, value in scores(pairs, open_model(model)).items()}
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from evaluation import bertscore, tasks
+from evaluation import bertscore, tasks, token_match
 from evaluation.positive import Positive
 from evaluation.tasks import Options
 from memory.errors import BadInput, UnknownName, clip
@@ -85,7 +85,10 @@ def of_asks(asks: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
 
 
 OPTIONS: dict[str, dict[str, Callable[[str], Any]]] = {
-    "generation": {bertscore.BERTSCORE: bertscore.checked},
+    "generation": {
+        bertscore.BERTSCORE: bertscore.checked,
+        token_match.TOKEN_MATCH: _one_of("token_match", "minilm"),
+    },
     "sentiment": {"positive": Positive.of},
     "impact": {
         "samples": _number("samples", 2, 50),

@@ -46,7 +46,7 @@ def bounds(column: Metric) -> tuple[float, float]:
     """What the metric can be at all."""
     if column.kind == "number" and column.higher is False:
         return 0.0, math.inf
-    if column.name in ("mcc", "sbert", "bertscore", "spearman", "kendall"):
+    if column.name in ("mcc", "sbert", "bertscore", "token_match", "spearman", "kendall"):
         return -1.0, 1.0
     if column.kind == "label" or (column.kind == "text" and column.higher):
         return 0.0, 1.0

@@ -121,11 +121,19 @@ class MiniLM:
             found = [self._encode(ids) for ids in pieces]
         return unit(np.array(found, np.float32).reshape(-1, self.dim))
 
+    def states(self, text: str) -> Vectors:
+        """Of each word piece of `text` in its place, without the marks at both ends: float32 (n, dim), unit rows."""
+        return unit(self._states(self._tokenizer.encode(text.encode(errors="replace").decode()).ids)[1:-1])
+
     def _encode(self, pieces: list[int]) -> NDArray[Any]:
+        mean: NDArray[Any] = self._states(pieces).mean(axis=0)
+        return mean
+
+    def _states(self, pieces: list[int]) -> NDArray[Any]:
         ids = np.array([pieces], np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        mean: NDArray[Any] = np.asarray(self._session.run(None, feed)[0])[0].mean(axis=0)
-        return mean
+        found: NDArray[Any] = np.asarray(self._session.run(None, feed)[0])[0]
+        return found
 
 
 class SentenceTransformers:

@@ -10,6 +10,7 @@ from evaluation.bertscore import checked, model_stamp, scores
 from evaluation.measuring import measured
 from evaluation.options import split
 from evaluation.scoring import score, table
+from memory.embed import MiniLM
 from memory.errors import BadInput, Missing
 from tests.small_world import small_store, turn
 
@@ -72,13 +73,16 @@ def test_the_option_makes_a_column_with_a_stamp_where_failed_answers_are_0(tmp_p
         opened.append(name)
         return shared
 
-    rows = asyncio.run(measured([replace(row, options={"bertscore": model}) for row in rows], store, bert))
+    asked = [replace(row, options={"bertscore": model, "token_match": "minilm"}) for row in rows]
+    rows = asyncio.run(measured(asked, store, {"bertscore": bert, "token_match": lambda name: shared}))
     own = [row for row in rows if row.system == "model"]
     values = {row.slot: row.metrics["bertscore"] for row in own}
     [truth] = [str(row.truth) for row in own if row.value]
     assert values == {"t1_x": 0.0, "t1_z": round(shared(["says my doctor"], [truth])[0], 6)} and values["t1_z"] > 0
     cells = table(rows)
     assert opened == [model] and all("bertscore" in cell.metrics for cell in cells)
+    assert all(row.metrics["token_match"] == row.metrics["bertscore"] for row in rows)
+    assert cells[0].stamps["token_match"].endswith(f", {MiniLM.name}")
     stamp = cells[0].stamps["bertscore"]
     assert stamp.startswith("bert-score ") and stamp.endswith(
         f", not rescaled, all words alike, empty = 0, {model_stamp(model)}"

@@ -157,6 +157,10 @@ METRICS = (
         "bertscore", "BERTScore", "text", "bert-score", "F, not rescaled, all words alike, empty = 0", item="bertscore",
         optional=True,
     ),
+    Metric(
+        "token_match", "Token match (MiniLM)", "text", OWN, "F, first 256 word pieces, alike, not rescaled, empty = 0",
+        item="token_match", optional=True,
+    ),
     Metric("length", "Length ratio", "text", OWN, "ln((words + 1) / (true words + 1)), 0: as long", None, "length"),
 )  # fmt: skip
 
