@@ -185,3 +185,5 @@ def test_nothing_to_draw_is_no_picture() -> None:
     plot = Plot("line", "name", "value")
     assert picture(BOTH) is None and picture(sheet(plot=plot)) is None
     assert picture(sheet(("a", 1, math.nan), plot=plot)) is None
+    assert picture(sheet(("a", 1, 0.5), plot=plot)) is None  # a line of one point is left to the table
+    assert picture(sheet(("a", 1, 0.5), ("b", 2, 0.5), plot=plot)) is not None

@@ -10,7 +10,7 @@ from evaluation.rendering.text import is_words, middle, number, shown
 from evaluation.sheet import Plot, Sheet, Value
 from evaluation.stats import Interval
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 52, 12, 12, 44  # narrow, so that 12 px letters stay readable on a phone
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 60, 12, 12, 44  # narrow, so that 12 px letters stay readable on a phone
 HEIGHT = 250
 SERIES = 6  # colours that can be told apart; what is beyond stands in the table alone
 BARS = 30
@@ -82,6 +82,8 @@ def picture(sheet: Sheet) -> Picture | None:
         return None
     scale = _log if plot.log else _same
     xs = [scale(x) for _, x, _, _, _ in found]
+    if plot.kind == "line" and len(set(xs)) < 2:
+        return None  # the table says it all
     ys = [scale(end) for _, _, y, value, _ in found for end in (y, *_ends(value))]
     if plot.equality:
         xs = ys = [*xs, *ys]
