@@ -20,6 +20,7 @@ from evaluation.analysis.lines import past
 from evaluation.played import played
 from memory.errors import BadInput
 from memory.fence import fenced
+from simulator import whole
 from simulator.llm import LLM, ModelError, Request
 from simulator.records import Turn
 
@@ -196,9 +197,8 @@ def read(run: Path) -> list[Judgement]:
     Raises: BadInput for a line that is none.
     """
     file = run / FILE
-    lines = file.read_bytes().split(b"\n")[:-1] if file.exists() else []
     found: dict[Any, Judgement] = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(whole.lines(file), 1):
         try:
             one = msgspec.json.decode(line, type=Judgement)
         except msgspec.DecodeError as error:
@@ -209,17 +209,13 @@ def read(run: Path) -> list[Judgement]:
 
 def opened(run: Path) -> int:
     """The file of judgements, open for appending; what a kill left of its last line is taken away."""
-    fd = os.open(run / FILE, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-    os.ftruncate(fd, (run / FILE).read_bytes().rfind(b"\n") + 1)
-    return fd
+    whole.cut(run / FILE)
+    return os.open(run / FILE, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
 
 
 def append(fd: int, one: Judgement) -> None:
     """Writes one whole line, or none. Raises OSError where the disk does not take it."""
-    line, start = msgspec.json.encode(one) + b"\n", os.fstat(fd).st_size
-    if os.write(fd, line) != len(line):
-        os.ftruncate(fd, start)
-        raise OSError(28, "the disk is full; all judgements before are kept", FILE)
+    whole.add(fd, msgspec.json.encode(one) + b"\n", "judgements", FILE)
 
 
 def labels(file: Path) -> Mapping[tuple[str, str, int], str]:

@@ -6,7 +6,6 @@ and asked for again.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -15,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from memory.errors import BadInput
+from simulator import whole
 from simulator.llm import LLM, Completion, ModelError, Request, worded
 from simulator.prices import Prices, cost
 from simulator.shard import places
@@ -36,7 +36,7 @@ def read(run: Path) -> list[Answered]:
     """In order, shard by shard; a half line at the end of a file is left out. Raises BadInput for one that is none."""
     found = []
     for file in (place / FILE for place in places(run)):
-        for number, line in enumerate(file.read_bytes().split(b"\n")[:-1] if file.exists() else [], 1):
+        for number, line in enumerate(whole.lines(file), 1):
             try:
                 found.append(msgspec.json.decode(line, type=Answered))
             except msgspec.DecodeError as error:
@@ -65,8 +65,7 @@ class Asked:
             if answered.whose == self.whose:
                 self._take(answered)
         self._place = place
-        if (file := place / FILE).exists():
-            os.truncate(file, file.read_bytes().rfind(b"\n") + 1)
+        whole.cut(place / FILE)
 
     async def __call__(self, prompt: str) -> str:
         key = sha256(prompt.encode(errors="surrogatepass")).hexdigest()
@@ -75,7 +74,7 @@ class Asked:
             found = await self.llm(Request((("user", prompt),), MAX_TOKENS, seed=self.seed))
             answered = Answered(self.whose, key, found, cost(found, self.prices) if self.prices else None)
             if self._place is not None:
-                self._write(self._place / FILE, answered)
+                whole.note(self._place / FILE, msgspec.json.encode(answered) + b"\n", "answers")
             self._take(answered)
             worded(found, self.llm.name)
         return self._known[key]
@@ -83,14 +82,3 @@ class Asked:
     def _take(self, answered: Answered) -> None:
         with suppress(ModelError):  # one without words is paid, and asked for again
             self._known[answered.prompt] = worded(answered.completion, self.llm.name)
-
-    def _write(self, file: Path, answered: Answered) -> None:
-        line = msgspec.json.encode(answered) + b"\n"
-        fd = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            start = os.fstat(fd).st_size
-            if os.write(fd, line) != len(line):
-                os.ftruncate(fd, start)
-                raise OSError(28, "the disk is full; all answers before are kept", str(file))
-        finally:
-            os.close(fd)

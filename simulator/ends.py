@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from memory.errors import BadInput
+from simulator import whole
 from simulator.shard import places
 
 FILE = "ends.ndjson"
@@ -46,7 +47,7 @@ def read(run: Path) -> dict[tuple[str, int], End]:
     """
     found: dict[tuple[str, int], End] = {}
     for file in (place / FILE for place in places(run)):
-        for line in file.read_bytes().split(b"\n")[:-1] if file.exists() else []:
+        for line in whole.lines(file):
             try:
                 end = msgspec.json.decode(line, type=End)
             except msgspec.DecodeError as error:

@@ -6,7 +6,6 @@ profiles.ndjson in the run folder, so that a run that goes on asks for it no mor
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +16,7 @@ from memory.asking import Remembering
 from memory.errors import BadInput
 from memory.recall import Ask, History
 from memory.retrievers.profile_summary import describing
+from simulator import whole
 from simulator.llm import ModelError
 from simulator.persona import LATEST, Persona, milestone
 from simulator.shard import places
@@ -37,7 +37,7 @@ def read(run: Path) -> dict[str, Profile]:
     """Prompt hash -> profile; a half line at the end of a file is left out. Raises BadInput for one that is none."""
     found: dict[str, Profile] = {}
     for file in (place / FILE for place in places(run)):
-        for number, line in enumerate(file.read_bytes().split(b"\n")[:-1] if file.exists() else [], 1):
+        for number, line in enumerate(whole.lines(file), 1):
             try:
                 profile = msgspec.json.decode(line, type=Profile)
             except msgspec.DecodeError as error:
@@ -63,9 +63,7 @@ class Profiles:
     def __post_init__(self) -> None:
         self._known = read(self.run)
         self._once = Remembering(self._made)
-        file = self.place / FILE
-        if file.exists():
-            os.truncate(file, file.read_bytes().rfind(b"\n") + 1)
+        whole.cut(self.place / FILE)
 
     @property
     def failed(self) -> int:
@@ -103,14 +101,5 @@ class Profiles:
             return Profile(key, failure=error.kind, reason=str(error)[:300])
 
     def _keep(self, profile: Profile) -> None:
-        file = self.place / FILE
-        line = msgspec.json.encode(profile) + b"\n"
-        fd = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            start = os.fstat(fd).st_size
-            if os.write(fd, line) != len(line):
-                os.ftruncate(fd, start)
-                raise OSError(28, "the disk is full; all profiles before are kept", str(file))
-        finally:
-            os.close(fd)
+        whole.note(self.place / FILE, msgspec.json.encode(profile) + b"\n", "profiles")
         self._known[profile.prompt] = profile

@@ -19,6 +19,7 @@ import msgspec
 import zstandard
 
 from memory.errors import BadInput, Missing
+from simulator import whole
 from simulator.identity import Identity
 from simulator.llm import LLM, Completion, Failure, ModelError, Request
 from simulator.unrecorded import explain
@@ -171,10 +172,7 @@ class Recording:
         content = msgspec.json.encode(line) + b"\n"
         if self.file.suffix == ".zst":
             content = zstandard.ZstdCompressor().compress(content)
-        start = os.fstat(self._fd).st_size
-        if os.write(self._fd, content) != len(content):
-            os.ftruncate(self._fd, start)
-            raise OSError(28, "the disk is full; all calls before are kept", str(self.file))
+        whole.add(self._fd, content, "calls", str(self.file))
 
     def close(self) -> None:
         """Safe to call twice."""
