@@ -203,9 +203,10 @@ class _Import:
         return stated
 
     def _watched(self, rows: Iterator[Row], source: Source, done: int, size: int) -> Iterator[Row]:
-        """`rows` as they are; tells how many there were ("rows") and how far in the sources' bytes that is ("read")."""
+        """`rows` as they are; tells how many there were ("rows") and how far in the sources' bytes that is ("read").
+        The end of the bytes is not the end of the rows, which is for _read to tell."""
         for at, row in enumerate(rows):
-            if at % 1024 == 0:
+            if at % 1024 == 0 and (not size or done + source.done < size):
                 self.progress("rows", self.tally.read, None)
                 self.progress("read", done + source.done, size or None)
             yield row
