@@ -10,12 +10,16 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
 
 from memory.fence import fenced
 from memory.message import Message
 from memory.recall import Ask, History
+from memory.templates import Wording, templates, version, worded
 from memory.tokens import clip_tokens
 
+VERSION = "1"  # of the packaged prompts: raised whenever their words change (a test holds it)
 AT_ONCE = 4  # prompts of one policy in flight
 CLIPPED = 200  # tokens of any one quoted message
 ALL_CLIPPED = 1200  # of many: small models see 2,000 at once
@@ -44,6 +48,16 @@ class Remembering:
         finally:
             if answer.done() and (answer.cancelled() or answer.exception() is not None):
                 self._answers.pop(key, None)
+
+
+@lru_cache(maxsize=8)
+def prompts(folder: Path | None = None) -> Wording:
+    """The prompts of policies, each named after its own; those of memory/ in `folder` in place of the packaged ones.
+
+    Raises: BadInput, as memory.templates.templates does.
+    """
+    home = Path(__file__).with_name("retrievers") / "templates"
+    return worded(version(folder, VERSION), templates(home, None, folder and folder / "memory"))
 
 
 async def each(ask: Ask, prompts: Sequence[str]) -> list[str]:

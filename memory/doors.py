@@ -1,4 +1,4 @@
-"""What a policy may be handed beside a History: other people, a model, the truth.
+"""What a policy may be handed beside a History: other people, a model, the words to ask it with, the truth.
 
 Each door is made for one History and opens no further than its `before`. Only the truth lies at that very moment, and
 a policy that asks for it is an upper bound, never a result.
@@ -10,10 +10,12 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from memory.asking import prompts
 from memory.errors import Missing
 from memory.others import CorpusOthers
 from memory.recall import Ask, History, Others, Recalled
 from memory.store import MemoryStore
+from memory.templates import Wording
 
 _LACKS = {
     "others": "other people's messages; give it an imported corpus",
@@ -34,20 +36,21 @@ class Doors(Protocol):
 
 
 def needs(policy: Any) -> tuple[str, ...]:
-    """ "others", "ask", "truth": what a policy has to be given beside a History and a query."""
+    """ "others", "ask", "words", "truth": what a policy has to be given beside a History and a query."""
     found: tuple[str, ...] = getattr(policy, "needs", ())
     return found
 
 
 @dataclass(frozen=True)
 class CorpusDoors:
-    """The doors of a corpus, and of a model where there is one."""
+    """The doors of a corpus, and of a model where there is one. `words`: its prompts; None: the packaged ones."""
 
     store: MemoryStore | None = None
     ask: Ask | None = None
+    words: Wording | None = None
 
     def check(self, policy: Any) -> None:
-        here = {"others": self.store, "truth": self.store, "ask": self.ask}
+        here = {"others": self.store, "truth": self.store, "ask": self.ask, "words": prompts}
         for need in needs(policy):
             if here.get(need) is None:
                 name = type(policy).__module__.rpartition(".")[2]
@@ -59,9 +62,11 @@ class CorpusDoors:
         found: list[Recalled] = await policy(history, query, **given)
         return found
 
-    def _door(self, need: str, history: History, query: str, outside: str) -> Others | Ask | str | None:
+    def _door(self, need: str, history: History, query: str, outside: str) -> Others | Ask | Wording | str | None:
         if need == "ask":
             return self.ask
+        if need == "words":
+            return self.words or prompts()
         assert self.store is not None  # checked
         return CorpusOthers(self.store, history, outside) if need == "others" else truth(self.store, history, query)
 

@@ -71,8 +71,8 @@ class Others(Protocol):
 class Retriever(Protocol):
     """A retrieval strategy: at most its k items, scores descending, no message twice, [] for an empty history.
 
-    One that has to have more than a History names it in `needs` ("others", "ask", "truth") and is given it by keyword:
-    see memory/doors.py. One that calls a model says in `calls` how often: at writing / at reading.
+    One that has to have more than a History names it in `needs` ("others", "ask", "words", "truth") and is given it by
+    keyword: see memory/doors.py. One that calls a model says in `calls` how often: at writing / at reading.
     """
 
     async def __call__(self, history: History, query: str) -> list[Recalled]: ...

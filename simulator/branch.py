@@ -55,8 +55,8 @@ def agreeing(spec: RunSpec, wanted: dict[str, Any]) -> None:
     if spec.mode != "branch":
         return
     parent = runlog.manifest(Path(spec.parent))["decides"]
-    alike = ("model", "asks", "data_hash", "embedder", "prompt_templates")
-    odd = [name for name in alike if parent[name] != wanted[name]]
+    alike = ("model", "asks", "data_hash", "embedder", "prompt_templates", "memory_templates")
+    odd = [name for name in alike if parent.get(name) != wanted[name]]
     if odd:
         raise BadInput(f"a branch of {spec.parent} needs its {', '.join(odd)}; change a model or a memory at a turn")
 

@@ -18,8 +18,10 @@ from typing import Protocol
 import numpy as np
 
 from memory.message import Message, Thread
+from memory.templates import Wording
 from simulator.pace import Links, Pace, company, pace
 from simulator.records import Ask, Base, Slot, Turn
+from simulator.wording import wording
 
 Readable = Callable[[str], bool]
 Asking = Callable[[Slot, Ask, str, Readable], Awaitable[Turn]]
@@ -42,6 +44,7 @@ class Floor:
     corpus: Links
     seed: int  # of this thread and repeat
     asking: Asking
+    words: Wording = field(default_factory=wording)  # of prompts, for a scheduler that asks
     posted: tuple[Message, ...] = ()  # new in `thread` since the last round; all of it before the first one
     stop: str = ""  # why the scheduler ended
     left_out: int = 0  # real messages that nobody can be asked to write

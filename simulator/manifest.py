@@ -17,8 +17,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from memory.asking import prompts
 from memory.errors import BadInput, clip
 from memory.store import MemoryStore
+from memory.templates import Wording
 from simulator import runlog
 from simulator.handmade import Card
 from simulator.interventions import Intervention
@@ -27,7 +29,7 @@ from simulator.persona import ENOUGH
 from simulator.records import Ask, Base, Mode
 from simulator.shard import Shard
 from simulator.unrecorded import common
-from simulator.wording import Wording, wording
+from simulator.wording import wording
 
 VERSIONS = ("personaconv", "langgraph", "langchain-core", "openai", "chromadb", "tiktoken", "xllamacpp", "numpy")
 Models = tuple[str, dict[str, str]]  # the run's own by its name, the others by what the spec calls them
@@ -122,7 +124,12 @@ class RunSpec(BaseModel):
 
     def wording(self) -> Wording:
         """Raises what simulator.wording.wording raises."""
-        return wording(Path(self.prompt_templates) if self.prompt_templates else None)
+        return wording(self.templates)
+
+    @property
+    def templates(self) -> Path | None:
+        """The folder of templates of one's own."""
+        return Path(self.prompt_templates) if self.prompt_templates else None
 
     @staticmethod
     def of(fields: Mapping[str, Any]) -> RunSpec:
@@ -151,6 +158,7 @@ def manifest(
         "asks": {ask.name: asdict(ask) for ask in asks},
         "prompt_version": words.version,
         "prompt_templates": words.hash,  # what they say, wherever they lie
+        "memory_templates": prompts(spec.templates).stamp,
         "data_hash": store.corpus.data_hash,
         "embedder": store.embedder,
     }

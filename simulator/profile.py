@@ -12,10 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from memory.asking import Remembering
+from memory.asking import Remembering, prompts
 from memory.errors import BadInput
 from memory.recall import Ask, History
 from memory.retrievers.profile_summary import describing
+from memory.templates import Wording
 from simulator import whole
 from simulator.llm import ModelError
 from simulator.persona import LATEST, Persona, milestone
@@ -55,6 +56,7 @@ class Profiles:
     ask: Ask
     run: Path
     place: Path
+    words: Wording = field(default_factory=prompts)
     calls: int = 0
     _known: dict[str, Profile] = field(init=False)
     _once: Remembering = field(init=False)
@@ -80,7 +82,7 @@ class Profiles:
         messages = history.messages[max(0, stop - LATEST) : stop]
         ids = tuple(m.id for m in messages)
         if ids not in self._prompts:
-            self._prompts[ids] = describing(messages)
+            self._prompts[ids] = describing(messages, self.words)
         text = await self._once(self._prompts[ids])
         return replace(persona, source="profile", about=text) if text else replace(persona, source="profile_failed")
 

@@ -17,11 +17,12 @@ from typing import Any
 from memory.fence import MARK, fenced, inert, label
 from memory.message import Message, Thread, order
 from memory.recall import Recalled
+from memory.templates import Wording
 from memory.tokens import clip_tokens, count
 from simulator.answers import Shown
 from simulator.persona import Persona
 from simulator.records import Ask, Slot
-from simulator.wording import VERSION, Wording, wording
+from simulator.wording import VERSION, wording
 
 SOMEBODY = "somebody"  # an account that is gone
 UNSEEN = "an earlier message"  # one that did not fit

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from memory.asking import Remembering
+from memory.asking import Remembering, prompts
 from memory.doors import CorpusDoors, Timed
 from memory.errors import BadInput, PersonaconvError
 from memory.store import MemoryStore
@@ -110,7 +110,8 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
     """
     spec, models = branch.settled(spec), models or {}
     model = Asked(llm, "memory", spec.seed, prices)
-    doors = Timed(CorpusDoors(store, Remembering(model)))
+    words = prompts(spec.templates)
+    doors = Timed(CorpusDoors(store, Remembering(model), words))
     retrievers = setting.retrievers(spec, doors)
     scheduler = setting.scheduler(spec)
     setting.check_models(spec, models)
@@ -141,7 +142,7 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
         if spec.profile:
             describing = Asked(llm, "profile", spec.seed, prices)
             describing.keep(folder, place)
-            profiles = Profiles(describing, folder, place)
+            profiles = Profiles(describing, folder, place, words)
         mine = set(jobs)
 
         def found(turn: Turn) -> None:

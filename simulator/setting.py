@@ -27,6 +27,7 @@ from simulator.pace import company, pace
 from simulator.schedulers.skeleton import Policy as Skeleton
 from simulator.schedulers.skeleton import followed
 from simulator.stage import Limits, Roles, Score, Stage
+from simulator.wording import wording
 
 FREE = "free_"
 
@@ -163,7 +164,8 @@ class Setting:
 
     def _floor(self, opening: Thread, real: Thread | None, kept: int, repeat: int, asking: Asking) -> Floor:
         spec, seed = self.spec, self._seed(opening.id, repeat)
-        return Floor(opening, real, kept, spec.base, self.known, spec.people, self.corpus, seed, asking)
+        words = self.roles.cast.wording or wording()
+        return Floor(opening, real, kept, spec.base, self.known, spec.people, self.corpus, seed, asking, words)
 
     def _seed(self, id: str, repeat: int) -> int:
         return int.from_bytes(sha256(f"{self.spec.seed}\x1f{id}\x1f{repeat}".encode()).digest()[:8])

@@ -12,6 +12,7 @@ from memory.errors import BadInput, clip
 from memory.gathered import part
 from memory.message import Thread
 from memory.recall import History, Recalled, Retriever
+from memory.templates import Wording
 from simulator.answering import answer, turn_seed
 from simulator.events import Emit, ignore, started
 from simulator.llm import LLM, Completion, ModelError
@@ -20,7 +21,7 @@ from simulator.prices import Prices
 from simulator.profile import Profiles
 from simulator.prompt import Budget, Scene, scene
 from simulator.records import Ask, Key, Mode, Rejected, Remembered, Slot, Turn
-from simulator.wording import Wording, wording
+from simulator.wording import wording
 
 
 class Past(Protocol):

@@ -8,7 +8,7 @@ import pytest
 from test_retrievers import Said, ids
 
 from memory import policy, retrievers
-from memory.asking import AT_ONCE, Remembering, each, lines, note, numbered, quoted
+from memory.asking import AT_ONCE, Remembering, each, lines, note, numbered, prompts, quoted
 from memory.doors import CorpusDoors
 from memory.errors import BadInput, UnknownName
 from memory.recall import Recalled
@@ -164,7 +164,7 @@ def test_a_profile_is_made_anew_only_now_and_then_and_never_of_later_messages() 
     async def grow() -> list[int]:
         calls = []
         for n in range(1, 61):
-            await made(Said([f"word{m}" for m in range(n)]), "x", ask=ask)
+            await made(Said([f"word{m}" for m in range(n)]), "x", ask=ask, words=prompts())
             calls.append(ask.calls)
         return calls
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory import policy, retrievers
+from memory.asking import prompts
 from memory.doors import needs
 from memory.errors import BadInput
 from memory.message import Message
@@ -85,7 +86,7 @@ def recall(
 ) -> list[Recalled]:
     made, past = policy_of(spec, k=k, **options), store.history(user, before=START + before)
     ask = Parrot(past.before)
-    given = {"others": CorpusOthers(store, past), "truth": "wax the chain with oil", "ask": ask}
+    given = {"others": CorpusOthers(store, past), "truth": "wax the chain with oil", "ask": ask, "words": prompts()}
     found: list[Recalled] = asyncio.run(made(past, query, **{need: given[need] for need in needs(made)}))
     assert before > NOW or not any("CANARY" in prompt for prompt in ask.heard)
     return found

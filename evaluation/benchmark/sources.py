@@ -26,7 +26,7 @@ from evaluation.benchmark.spec import BenchSpec, Job
 from evaluation.benchmark.targets import Target, choose
 from evaluation.benchmark.wording import bench_wording
 from memory import policy
-from memory.asking import Remembering
+from memory.asking import Remembering, prompts
 from memory.doors import CorpusDoors
 from memory.store import MemoryStore
 from simulator.llm import LLM, asking
@@ -88,7 +88,7 @@ class Corrected:
                 asks=(),
                 seed=job.seed,
                 budget=Budget(spec.thread_tokens, spec.memory_tokens, spec.message_tokens),
-                doors=CorpusDoors(self.store, self._memory(llm, job.seed)),
+                doors=CorpusDoors(self.store, self._memory(llm, job.seed), prompts(spec.templates)),
                 wording=wording(spec.templates),
             )
             thread = self.store.corpus.thread(target.slot.thread)
@@ -111,7 +111,7 @@ class Corrected:
             "data_hash": self.store.corpus.data_hash,
             "embedder": self.store.embedder,
             "items": _digest([target.facts() for target in self.targets]),
-            "wording": [bench_wording(self.spec.templates).stamp, wording(self.spec.templates).stamp],
+            "wording": [words(self.spec.templates).stamp for words in (bench_wording, wording, prompts)],
             "asks": {name: asdict(corrected.worded(name, self.spec)) for name in self.spec.tasks},
         }
 

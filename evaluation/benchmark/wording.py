@@ -11,7 +11,7 @@ from evaluation.benchmark.scored import parent_text
 from evaluation.benchmark.seen import Seen, seen
 from evaluation.benchmark.switches import Switches
 from memory.fence import fenced, label
-from simulator.wording import Wording, templates, worded, wording
+from memory.templates import Wording, templates, version, worded
 
 VERSION = "reference-2"  # of the packaged templates: raised whenever their words change (a test holds it)
 CONTENT, PARENT = 500, 100  # characters shown of a post's text, and of the message answered
@@ -49,9 +49,8 @@ HOLDS = {  # template -> its placeholders; "earlier" is the corrected protocol's
 @lru_cache(maxsize=8)
 def bench_wording(folder: Path | None = None) -> Wording:
     """The packaged templates, those of bench/ in `folder` in their place. Raises BadInput."""
-    version = wording(folder).version if folder else VERSION
     own = folder / "bench" if folder else None
-    return worded(version, templates(Path(__file__).with_name("templates"), HOLDS, own))
+    return worded(version(folder, VERSION), templates(Path(__file__).with_name("templates"), HOLDS, own))
 
 
 def prompt(item: Item, posts: Posts, switches: Switches, words: Wording | None = None) -> tuple[tuple[str, str], ...]:

@@ -17,8 +17,8 @@ from typing import Literal, Protocol, cast
 from evaluation.positive import Cut
 from memory.errors import BadInput, UnknownName
 from memory.message import Message
+from memory.templates import templates
 from simulator.records import Ask, Turn
-from simulator.wording import templates
 
 Kind = Literal["label", "number", "text"]
 Value = str | float

@@ -16,11 +16,6 @@ from memory.tokens import clip_tokens
 from simulator.floor import Floor, made_id
 from simulator.records import Ask, Slot
 
-NEXT = Ask(
-    name="next",
-    question="Who writes next, and which message do they answer? Give one letter and one number, such as: B 2",
-    max_tokens=12,
-)
 _CHOICE = re.compile(r"(?:Member\s+)?\b([A-Z])\b(?:\D*?(\d+))?")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # one for each person; more cannot be chosen among
 
@@ -81,7 +76,8 @@ class Policy:
             parent = shown[n - 1] if 1 <= n <= len(shown) else None
             return (author, parent) if parent is not None and parent.author != author else None
 
-        turn = await floor.ask(slot, NEXT, _told(floor, shown, people, free), lambda words: chosen(words) is not None)
+        ask = Ask("next", floor.words.put("next"), max_tokens=12)
+        turn = await floor.ask(slot, ask, _told(floor, shown, people, free), lambda words: chosen(words) is not None)
         return (chosen(turn.words) if turn.words else None) or usual
 
 
@@ -97,9 +93,17 @@ def _usual(shown: Sequence[Message], free: Sequence[str], spoken: dict[str, int]
 def _told(floor: Floor, shown: Sequence[Message], people: Sequence[str], free: Sequence[str]) -> str:
     called = {person: f"Member {letter}" for letter, person in zip(LETTERS, people, strict=False)}
     number = {message.id: n for n, message in enumerate(shown, 1)}
-    lines = [f"A thread in the community {label(floor.place)}."]
+    told = []
     for message in shown:
-        did = "opened it" if message.parent is None else f"answered [{number.get(message.parent or '', '...')}]"
-        who = called.get(message.author or "", "Somebody")
-        lines.append(f"[{number[message.id]}] {who} {did}:\n{fenced(clip_tokens(message.words, 80))}")
-    return "\n".join([*lines, f"Those who may write next: {', '.join(called[person] for person in free)}."])
+        about = {
+            "number": str(number[message.id]),
+            "speaker": called.get(message.author or "", "Somebody"),
+            "words": fenced(clip_tokens(message.words, 80)),
+        }
+        if message.parent is None:
+            told.append(floor.words.put("next_opening", **about))
+        else:
+            told.append(floor.words.put("next_reply", **about, answered=str(number.get(message.parent, "..."))))
+    names = ", ".join(called[person] for person in free)
+    place = label(floor.place) or "(no name)"
+    return floor.words.put("next_scene", community=place, messages="\n".join(told), people=names)
