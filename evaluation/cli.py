@@ -57,8 +57,7 @@ def import_(
             progress=Steps(live),
         )
     show(f"Import into {out}", ["what", "reason", "rows", "examples"], report.rows(), right=["rows"])
-    dropped = [(reason, n, where) for what, reason, n, where in report.rows() if what == "dropped"]
-    problems = [f"{n} left out, {reason}: {where}" for reason, n, where in dropped] + report.problems
+    problems = [f"{n} left out, {reason}: {where}" for reason, n, where in report.lost] + report.problems
     if problems:
         raise BadInput(f"{out} is made, but {'; '.join(problems)}; mend the source and import it again")
 

@@ -44,7 +44,7 @@ class Adding:
         newer = []
         for row in batch:
             if _older(row, seen.get(row.id)):
-                tally.note("dropped", "an older copy of what the corpus has", f"{source}:{row.line}")
+                tally.note("repaired", "an older copy of what the corpus has", f"{source}:{row.line}")
             else:
                 newer.append(row)
         return newer
@@ -78,7 +78,7 @@ class Adding:
             held, seen = there[row.id]
             if held == n:
                 continue
-            tally.note("dropped", "the same id twice: the newest is kept", f"{source}:{row.line}")
+            tally.note("repaired", "the same id twice: the newest is kept", f"{source}:{row.line}")
             if not _older(row, seen):
                 self._sql.execute(_REPLACE, (*new[1:], row.id))
             there[row.id] = held, max(seen or 0, row.retrieved or 0) or None

@@ -11,7 +11,7 @@ import msgspec
 
 from memory.errors import BadInput
 from memory.mending import mend
-from memory.reading import LONGEST, Source, Tally
+from memory.reading import CUT, LONGEST, Source, Tally
 
 # All that stands before the next bracket, strings swallowed whole; no match means that more bytes are needed.
 _STEP = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+([{}\[\]])', re.DOTALL)
@@ -67,7 +67,7 @@ def elements(source: Source, tally: Tally, inside: Literal["[", "{"] = "[") -> I
         line, counted = line + buffer.count(b"\n", counted, cut), 0
         buffer, at, start = buffer[cut:], at - cut, 0 if start >= 0 else -1
     if start >= 0:
-        tally.note("dropped", "cut off in the middle (last object)", f"{source.name}:{line}")
+        tally.note("dropped", f"{CUT} (last object)", f"{source.name}:{line}")
     if (start >= 0 or open_) and len(tally.problems) == sound and not source.allow_truncated:
         tally.problems.append(
             f"{source.path} ends in the middle of its JSON: what was whole before is kept; "

@@ -25,7 +25,7 @@ from memory.encoding import encode
 from memory.errors import BadInput, Missing
 from memory.forget import key_file, settle
 from memory.joining import FLOOR, joined, overlay
-from memory.reading import Row, Source, Tally
+from memory.reading import ALLOWED, CUT, Row, Source, Tally
 from memory.record import STAGING, Record
 from memory.segment import Known, opened
 from memory.sources import Given, find, reader
@@ -50,13 +50,20 @@ class ImportReport:
     problems: list[str] = field(default_factory=list)
     encoded: int = 0  # texts encoded now; the others were known
     seconds: dict[str, float] = field(default_factory=dict)  # by step
+    truncated: bool = False  # files that break off were allowed
 
     @property
     def ok(self) -> bool:
         return not self.problems
 
+    @property
+    def lost(self) -> list[tuple[str, int, str]]:
+        """(reason, count, examples) of the rows that were dropped, but for those that `allow_truncated` gives up."""
+        dropped = [(reason, n, where) for what, reason, n, where in self.changes if what == "dropped"]
+        return [d for d in dropped if not (self.truncated and (d[0] == ALLOWED or d[0].startswith(CUT)))]
+
     def rows(self) -> list[tuple[str, str, int, str]]:
-        """(read | kept | repaired | dropped, reason, count, "file:line, ..." or ids), for a table."""
+        """(read | kept | repaired | dropped | passed over, reason, count, "file:line, ..." or ids), for a table."""
         return [("read", "rows", self.read, ""), ("kept", "messages", self.kept, ""), *self.changes]
 
 
@@ -95,10 +102,11 @@ class _Import:
         self.seconds: dict[str, float] = {}
         self.encoded = 0
         self.floor = FLOOR
+        self.truncated = False
         self._since = time.perf_counter()
 
     def run(self, sources: list[Source], keep_names: bool, floor: int) -> ImportReport:
-        self.floor = floor
+        self.floor, self.truncated = floor, any(source.allow_truncated for source in sources)
         old = read_manifest(self.out) if (self.out / MANIFEST).is_file() else {}
         if not sources and not old:
             raise BadInput("nothing to import: no source was named; name files or folders of dumps")
@@ -224,7 +232,8 @@ class _Import:
         if self.strict and changes:
             total = sum(count for _, _, count, _ in changes)
             problems.append(f"strict: {total} rows were repaired or dropped")
-        return ImportReport(self.out, counts, tally.read, kept, changes, problems, self.encoded, self.seconds)
+        done = self.encoded, self.seconds, self.truncated
+        return ImportReport(self.out, counts, tally.read, kept, changes, problems, *done)
 
 
 def _calm(progress: Progress | None) -> Progress:

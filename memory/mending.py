@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from memory.reading import Tally
+from memory.reading import CUT, Tally
 
 BOM = b"\xef\xbb\xbf"
 _LONE = re.compile(
@@ -22,7 +22,10 @@ def mend(raw: bytes, where: str, whole: bool, tally: Tally) -> list[Any]:
         clean = clean.removeprefix(BOM)
         done.append("byte order mark removed")
     if not clean:
-        tally.note("dropped", "no row on the line (blank or NUL bytes)", where)
+        if b"\0" in raw:
+            tally.note("dropped", "NUL bytes where a row should be", where)
+        else:
+            tally.note("passed over", "a blank line", where)
         return []
     if _LONE.search(clean):
         clean = _lone(clean)
@@ -34,7 +37,7 @@ def mend(raw: bytes, where: str, whole: bool, tally: Tally) -> list[Any]:
         done.append("invalid UTF-8 replaced")
     found, good = _values(text)
     if not good:
-        tally.note("dropped", "not JSON" if whole else "cut off in the middle (last line)", where)
+        tally.note("dropped", "not JSON" if whole else f"{CUT} (last line)", where)
     if len(found) > 1:
         done.append("several objects on one line")
     if found:

@@ -23,6 +23,8 @@ CHUNK = 1 << 16  # compressed bytes a step: bounds what one step can unpack to
 PART = 1 << 16  # unpacked bytes decoded together: a processor's cache holds what becomes of them
 LONGEST = 1 << 26  # bytes of a line; dump rows are below 1 MB
 EXAMPLES = 5
+CUT = "cut off in the middle"  # (last line), (last object): what a truncated file ends with
+ALLOWED = "what stood after the cut of an archive, as allowed"
 
 What = Literal["repaired", "dropped", "passed over"]  # the last: not a message, so nothing is lost
 
@@ -173,7 +175,7 @@ class Source:
             tally.problems.append(f"{self.path} is damaged ({error}); what was before that place is kept")
             return
         if open_ and self.allow_truncated:
-            tally.note("dropped", "what stood after the cut of an archive, as allowed", self.name)
+            tally.note("dropped", ALLOWED, self.name)
         elif open_:
             tally.problems.append(
                 f"{self.path} ends in the middle of its archive: the rows before the cut are kept; "

@@ -67,7 +67,7 @@ def test_a_newer_copy_still_replaces_an_older_one_after_the_way_out_and_back(tmp
         export(tmp_path / "corpus", tmp_path / to, to)
         back(tmp_path, tmp_path / to)
     older = imported(tmp_path, post("a", title="older", retrieved_on=START + 5))
-    assert ("dropped", "an older copy of what the corpus has", 1, "dump.ndjson:1") in older.rows()
+    assert ("repaired", "an older copy of what the corpus has", 1, "dump.ndjson:1") in older.rows()
 
 
 def test_the_folder_has_what_convokit_reads(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_an_edited_text_replaces_the_old_one_and_an_older_copy_does_not(tmp_path
     older = imported(tmp_path, comment("e", "a", body="first", retrieved_on=START + 10))
     assert older.rows()[1:] == [
         ("kept", "messages", 0, ""),
-        ("dropped", "an older copy of what the corpus has", 1, "dump.ndjson:1"),
+        ("repaired", "an older copy of what the corpus has", 1, "dump.ndjson:1"),
     ]
     assert Corpus.open(tmp_path / "corpus").thread("t3_a")["t1_e"].text == "second"
     imported(tmp_path, comment("e", "a", body="[removed]", retrieved_on=START + 30))
@@ -83,7 +83,7 @@ def test_of_an_id_that_stands_twice_the_one_retrieved_last_is_kept_and_the_other
     twice = [comment("e", "a", body=f"copy {n}", retrieved_on=START + n) for n in (10, 30, 20)]
     report = imported(tmp_path, *SOME, *twice)
     assert report.rows()[2:] == [
-        ("dropped", "the same id twice: the newest is kept", 2, "dump.ndjson:5, dump.ndjson:6")
+        ("repaired", "the same id twice: the newest is kept", 2, "dump.ndjson:5, dump.ndjson:6")
     ]
     assert report.kept == 4
     assert Corpus.open(tmp_path / "corpus").thread("t3_a")["t1_e"].text == "copy 30"
@@ -238,7 +238,7 @@ def test_every_awkward_line_in_one_file_is_loaded_or_counted_by_its_line(tmp_pat
     report = imported(tmp_path, *rows)
     assert (report.read, report.kept) == (9, 8)
     assert {(what, reason): where for what, reason, _, where in report.changes} == {
-        ("dropped", "no row on the line (blank or NUL bytes)"): "dump.ndjson:8",
+        ("passed over", "a blank line"): "dump.ndjson:8",
         ("dropped", "not JSON"): "dump.ndjson:7",
         ("repaired", "NUL bytes around the row removed"): "dump.ndjson:2",
         ("repaired", "byte order mark removed"): "dump.ndjson:1",
@@ -255,6 +255,19 @@ def test_a_json_document_that_breaks_off_is_not_ok_unless_allowed(tmp_path: Path
     report = bag(cut, out=tmp_path / "c")
     assert not report.ok and "ends in the middle of its JSON" in report.problems[0] and report.kept == 8
     assert bag(cut, out=tmp_path / "c", allow_truncated=True).ok
+
+
+def test_what_was_allowed_to_be_cut_is_counted_and_not_lost(tmp_path: Path) -> None:
+    cut = write(tmp_path / "cut.ndjson", *SOME, json.dumps(comment("z", "a")).encode()[:-9])
+    cut.write_bytes(cut.read_bytes().rstrip(b"\n"))
+    reason = ("cut off in the middle (last line)", 1, "cut.ndjson:4")
+    assert bag(cut, out=tmp_path / "c").lost == [reason]
+    allowed = bag(cut, out=tmp_path / "c", allow_truncated=True)
+    assert allowed.lost == [] and ("dropped", *reason) in allowed.rows()
+
+
+def test_an_id_that_stands_twice_and_blank_lines_lose_nothing(tmp_path: Path) -> None:
+    assert imported(tmp_path, *SOME, SOME[1], b"").lost == []
 
 
 def test_a_cut_archive_keeps_its_whole_rows_and_is_not_ok_unless_allowed(tmp_path: Path) -> None:

@@ -147,8 +147,7 @@ def test_two_objects_on_a_line_are_two_rows(tmp_path: Path) -> None:
     [
         (b'{"id": "b", "body": "hal', "not JSON"),
         (b"garbage", "not JSON"),
-        (b"", "no row on the line (blank or NUL bytes)"),
-        (b"\0" * 50, "no row on the line (blank or NUL bytes)"),
+        (b"\0" * 50, "NUL bytes where a row should be"),
         (b'{"kind": "Listing"}', "neither a comment nor a submission"),
         (b"[1, 2]", "a field of a type no dump has"),
         (GOOD.replace(b'"words of b"', b'["a"]'), "a field of a type no dump has"),
@@ -167,6 +166,12 @@ def test_a_row_that_is_lost_is_counted_by_reason_and_does_not_stop_the_rest(
     found, counts = read(tmp_path, line, GOOD)
     assert [r.id for r in found] == ["t1_b"]
     assert counts == {("dropped", reason): 1}
+
+
+def test_a_blank_line_is_no_row_and_nothing_is_lost_with_it(tmp_path: Path) -> None:
+    found, counts = read(tmp_path, b"", GOOD, b" \r")
+    assert [r.id for r in found] == ["t1_b"]
+    assert counts == {("passed over", "a blank line"): 2}
 
 
 def test_a_half_line_at_the_end_is_told_from_a_broken_one(tmp_path: Path) -> None:
@@ -206,4 +211,4 @@ def test_no_bytes_stop_the_reader_and_none_are_lost_uncounted(
     found = [plain(row) for row in pushshift.read(Source(file), tally)]
     lines = file.read_bytes().split(b"\n")
     assert tally.read == len(lines) - (not lines[-1])
-    assert len(found) + tally.total("dropped") >= tally.read
+    assert len(found) + tally.total("dropped") + tally.total("passed over") >= tally.read

@@ -63,7 +63,7 @@ def _mended(raw: bytes, where: str, whole: bool, tally: Tally) -> list[Fields]:
         except msgspec.ValidationError:
             wrong += 1
     for what, reason in aside.counts:
-        if what == "dropped" or found:
+        if what != "repaired" or found:
             tally.note(what, reason, where)
     if wrong and not aside.total("dropped"):
         tally.note("dropped", "a field of a type no dump has", where)
