@@ -14,7 +14,8 @@ from memory.reading import ZSTD, Row, Source, Tally
 def read(folder: Path, *rows: dict[str, Any] | bytes) -> tuple[list[Row], dict[tuple[str, str], int]]:
     tally = Tally()
     found = [plain(row) for row in pushshift.read(Source(write(folder / "d.ndjson", *rows)), tally)]
-    assert tally.read == len(found) + tally.total("dropped") or any("several" in why for _, why in tally.counts)
+    lost = tally.total("dropped") + tally.total("passed over")
+    assert tally.read == len(found) + lost or any("several" in why for _, why in tally.counts)
     return found, dict(tally.counts)
 
 
