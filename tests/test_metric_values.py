@@ -93,15 +93,6 @@ def test_calibration_error_depends_on_its_bins_as_worked_out_by_hand(bins: int, 
     assert labels.ece(sure, right, bins, mass) == near(value)
 
 
-def test_the_reliability_table_has_every_answer_in_one_bin_and_adds_up_to_the_error() -> None:
-    random = Random(3)
-    sure = [random.uniform(0.5, 1) for _ in range(200)] + [0.5, 1.0]
-    right = [random.random() < s for s in sure]
-    table = labels.reliability(sure, right)
-    assert sum(n for _, _, n, _, _ in table) == 202
-    assert sum(n * abs(c - a) for _, _, n, c, a in table) / 202 == near(labels.ece(sure, right))
-
-
 def test_confidence_is_that_of_the_likelier_side() -> None:
     assert labels.confidence([P, P, N], [0.9, 0.2, 0.2], LABELS) == ([0.9, 0.8, 0.8], [True, False, True])
 

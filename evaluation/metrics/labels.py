@@ -100,18 +100,6 @@ def ece(confidence: Sequence[float], right: Sequence[bool], bins: int = BINS, ma
     return math.fsum(abs(float(sure[at].sum() - hit[at].sum())) for at in _bins(sure, bins, mass)) / len(sure)
 
 
-def reliability(
-    confidence: Sequence[float], right: Sequence[bool], bins: int = BINS
-) -> list[tuple[float, float, int, float, float]]:
-    """(low, high, n, mean confidence, share right) of each bin of equal width that is not empty."""
-    sure, hit = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
-    found = []
-    for n, at in enumerate(_bins(sure, bins, mass=False)):
-        if len(at):
-            found.append((n / bins, (n + 1) / bins, len(at), float(sure[at].mean()), float(hit[at].mean())))
-    return found
-
-
 def _coded(
     truth: Sequence[str], guess: Sequence[str | None], labels: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
