@@ -36,13 +36,15 @@ class Line:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`config`: what differs in how the sides were made, one row a field. `family`: tests that Holm's p counts."""
+    """`config`: what differs in how the sides were made, one row a field. `family`: tests that Holm's p counts.
+    `apart`: (side, task) of those that share no item of a task with the first."""
 
     names: tuple[str, ...]
     config: Sheet
     contrasts: Sheet
     family: int
     lines: tuple[Line, ...]
+    apart: tuple[tuple[str, str], ...] = ()
 
     @property
     def sheets(self) -> tuple[Sheet, Sheet]:
@@ -57,8 +59,11 @@ def compare(found: Sequence[Side], common: bool = False) -> Comparison:
     """
     first, *others = found
     bare: list[tuple[str, str, Contrast, tuple[int, int]]] = []
+    apart: list[tuple[str, str]] = []
     for other in others:
         shared = _shared(first, other, common)
+        asked = dict.fromkeys(item[0] for side in (first, other) for item in side.rows)
+        apart += [(other.name, task) for task in asked if task not in {item[0] for item in shared}]
         for task in dict.fromkeys(item[0] for item in shared):
             a, b = ([side.rows[item] for item in shared if item[0] == task] for side in (first, other))
             for metric in headline(a[0].kind):
@@ -68,7 +73,8 @@ def compare(found: Sequence[Side], common: bool = False) -> Comparison:
     adjusted = holm([c.p for _, _, c, _ in bare])
     lines = tuple(Line(task, name, c, p, n) for (task, name, c, n), p in zip(bare, adjusted, strict=True))
     family = sum(not math.isnan(p) for p in adjusted)
-    return Comparison(tuple(s.name for s in found), _config(found), _sheet(first.name, lines, family), family, lines)
+    names, sheet = tuple(s.name for s in found), _sheet(first.name, lines, family)
+    return Comparison(names, _config(found), sheet, family, lines, tuple(apart))
 
 
 def _shared(first: Side, other: Side, common: bool) -> list[Item]:
@@ -79,7 +85,7 @@ def _shared(first: Side, other: Side, common: bool) -> list[Item]:
         raise BadInput(
             f"{first.name} and {other.name} answer different items: {len(shared)} are shared, "
             f"{len(first.rows) - len(shared)} and {len(other.rows) - len(shared)} are not, e.g. {task} of {slot} in "
-            f"{thread}, repeat {repeat}; " + ("compare what is shared with --common" if shared else "nothing is shared")
+            f"{thread}, repeat {repeat}; " + ("compare what is shared with --common" if shared else _why(first, other))
         )
     for item in shared:
         if first.rows[item].truth != other.rows[item].truth or first.rows[item].user != other.rows[item].user:
@@ -88,6 +94,16 @@ def _shared(first: Side, other: Side, common: bool) -> list[Item]:
                 "compare runs over the same data"
             )
     return shared
+
+
+def _why(first: Side, other: Side) -> str:
+    """Nothing is shared."""
+    if {first.config.get("protocol"), other.config.get("protocol")} == {"reference"}:
+        return (
+            "nothing is shared, as each setting of the reference takes the first items of its own order; run all "
+            "of them (items: 0), or compare one setting of two models"
+        )
+    return "nothing is shared"
 
 
 def _agree(first: Side, other: Side, task: str, item: str, a: Sequence[Scored], b: Sequence[Scored]) -> None:
@@ -157,6 +173,8 @@ def sentences(found: Comparison) -> Iterator[str]:
                 f"{line.second} is {'better' if better else 'worse'} than {found.names[0]} at {line.task}: "
                 f"{line.found.metric.title} {gap.mean:+.3f} [{gap.low:.3f}, {gap.high:.3f}], Holm p {line.p_holm:.4f}"
             )
+    for name, task in found.apart:
+        yield f"{task}: {name} shares no item with {found.names[0]}"
     if not any(line.p_holm < 0.05 for line in found.lines):
         yield f"no difference holds after Holm's correction of {found.family} tests"
 

@@ -1,10 +1,11 @@
 """Does a memory help? The gain over no memory in its parts, each paired on the same items, with intervals.
 
 gain = (another's words - none: what any words in the prompt do) + (own by lot - another's: what is personal)
-       + (policy - own by lot: what choosing adds);   headroom = oracle - policy
+       + (policy - own by lot: what choosing adds);   headroom = oracle - policy.
 
 A policy helps only if it is ahead of both own messages by lot and the latest ones; being ahead of none alone shows only
-that own words help. All differences are turned so that more is better.
+that own words help. All differences are turned so that more is better. In cells of the reference protocol none is
+p-nonconv, another's words are np-conv's, one's own are p-conv's, and nothing chooses.
 """
 
 from __future__ import annotations
@@ -36,28 +37,32 @@ TITLES = {
     "context": "in-context effect", "personal": "personal", "retrieval": "retrieval", "gain": "gain over none",
     "over_recency": "over recency", "headroom": "headroom",
 }  # fmt: skip
+PLACE = {NONE: 0, OTHER: 1, LOT: 2, RECENCY: 3, ORACLE: 5}  # in tables; what is compared with these comes fifth
+REFERENCE = {"p-nonconv": NONE, "np-conv": OTHER, "p-conv": LOT}
 LIKELIHOOD = ("bits_per_byte", "nll_per_byte")
 SLICES = (("under 10", 0, 10), ("10 to 100", 10, 101), ("over 100", 101, 2**31))
 
 
 @dataclass(frozen=True)
 class Arms:
-    """Sides of one model, seed and conversation by what their memory was; `items`: those that all have."""
+    """Sides of one model, seed and conversation by what their memory was; `items`: those that all have. `permuted`: own
+    by lot of a matched other's past, and anybody's words, where both are there."""
 
     name: str
     sides: Mapping[str, Side]
     items: tuple[Item, ...]
+    permuted: tuple[Side, Side] | None = None
 
     @property
     def policies(self) -> list[str]:
         return [name for name in self.sides if name not in CONTROLS]
 
     def part(self, metric: Metric, part: str, policy: str, items: Sequence[Item]) -> Interval | None:
-        """None where an arm is missing."""
-        first, second = (name or policy for name in PARTS[part])
-        if first == second or first not in self.sides or second not in self.sides:
+        """None where an arm is missing, or one stands for both."""
+        first, second = (self.sides.get(name or policy) for name in PARTS[part])
+        if first is None or second is None or first is second:
             return None
-        a, b = ([self.sides[name].rows[item] for item in items] for name in (first, second))
+        a, b = ([side.rows[item] for item in items] for side in (first, second))
         found = difference(metric, a, b)
         return found if metric.higher is not False else _turned(found)
 
@@ -67,37 +72,59 @@ def arms(sides: Sequence[Side]) -> list[Arms]:
     best "random_other", then the policy of that name, then swap_user. Empty where no two arms have an item in common.
     """
     groups: dict[str, dict[str, Side]] = {}
+    strangers: dict[str, dict[str, Side]] = {}  # those that can stand for somebody else's words, by what they are
     for side in sides:
         if not side.rows:
             continue
         row = next(iter(side.rows.values()))
-        memory, _, conversation = side.config.get("setting", "own/").partition("/")
+        setting = side.config.get("setting", "own/")
+        memory, _, conversation = ("", "", "") if setting in REFERENCE else setting.partition("/")
         policy = side.config.get("policy", row.retriever)
         group = ", ".join(
             part for part in (conversation, row.model, f"seed {side.config.get('seed', '')}"[:40]) if part
         )
-        held = groups.setdefault(group if "seed" in side.config else row.model, {})
-        role = _role(memory, policy, held)
-        if role:
+        group = group if "seed" in side.config else row.model
+        held = groups.setdefault(group, {})
+        if kind := _stranger(memory, policy):
+            strangers.setdefault(group, {})[kind] = side
+        elif role := REFERENCE.get(setting) or _role(memory, policy):
             held[role] = side
+        if REFERENCE.get(setting) == LOT:
+            held[setting] = side  # what is told of, beside the part that it stands for
     found = []
     for group, held in groups.items():
-        shared = set.intersection(*({*side.rows} for side in held.values())) if len(held) > 1 else set()
+        lent = strangers.get(group, {})
+        if best := next((lent[kind] for kind in STRANGERS if kind in lent), None):
+            held[OTHER] = best
+        held = dict(sorted(held.items(), key=lambda arm: PLACE.get(arm[0], 4)))
+        matched = lent.get("matched") or lent.get("swapped by lot")
+        several = len({id(side) for side in held.values()}) > 1
+        shared = set.intersection(*({*side.rows} for side in held.values())) if several else set()
         if shared:
-            found.append(Arms(group, held, tuple(sorted(shared))))
+            pair = (matched, lent["anybody"]) if matched and "anybody" in lent else None
+            found.append(Arms(group, held, tuple(sorted(shared)), pair))
     return found
 
 
-def _role(memory: str, policy: str, held: Mapping[str, Side]) -> str:
-    """What a side stands for; "" where another stands for it better."""
+STRANGERS = ("matched", "anybody", "swapped by lot", "swapped")  # the best first
+
+
+def _stranger(memory: str, policy: str) -> str:
+    """Whose words a side shows, of STRANGERS; "" for none of them."""
+    name = policy.partition(":")[0]
+    if memory == "other":
+        return "matched" if name == LOT else ""
+    if memory == "none" or name not in (OTHER, "swap_user"):
+        return ""
+    return "anybody" if name == OTHER else "swapped by lot" if f"base={LOT}" in policy else "swapped"
+
+
+def _role(memory: str, policy: str) -> str:
+    """What a side stands for; "" for a matched other's memory that is not by lot."""
     name = policy.partition(":")[0]
     if memory == "none" or name in ("", NONE):
         return NONE
-    if memory == "other":
-        return OTHER if name == LOT else ""
-    if name in (OTHER, "swap_user"):
-        return "" if OTHER in held and name == "swap_user" else OTHER
-    return name if name in (LOT, ORACLE, RECENCY) else policy
+    return "" if memory == "other" else name if name in (LOT, ORACLE, RECENCY) else policy
 
 
 def decomposition(found: Sequence[Arms]) -> Sheet:
@@ -114,14 +141,16 @@ def decomposition(found: Sequence[Arms]) -> Sheet:
     )
     rows = []
     for group in found:
-        for task, metric, items in _metrics(group):
+        for task, metric, items in metrics_of(group):
             for policy in group.policies:
                 parts = {part: group.part(metric, part, policy, items) for part in PARTS}
                 users = len({group.sides[policy].rows[item].user for item in items})
                 named = (group.name, task, metric.name, policy)
                 rows.append((*named, *(parts[part] for part in TITLES), _helps(parts), len(items), users))
     told = (
-        "" if any(metric.name in LIKELIHOOD for group in found for _, metric, _ in _metrics(group)) else _NO_LIKELIHOOD
+        ""
+        if any(metric.name in LIKELIHOOD for group in found for _, metric, _ in metrics_of(group))
+        else _NO_LIKELIHOOD
     )
     about = " ".join(str(__doc__).partition("\n\n")[2].split()) + told
     return Sheet("memory_gain", "Does a memory help?", about, columns, tuple(rows))
@@ -140,7 +169,7 @@ def slices(found: Sequence[Arms]) -> Sheet:
     )  # fmt: skip
     rows: list[tuple[Value, ...]] = []
     for group in found:
-        for task, metric, items in _metrics(group):
+        for task, metric, items in metrics_of(group):
             for policy in group.policies:
                 held = group.sides[policy].rows
                 for name, low, high in SLICES:
@@ -164,7 +193,7 @@ def costs(found: Sequence[Arms]) -> Sheet:
     )  # fmt: skip
     rows = []
     for group in found:
-        for name, side in group.sides.items():
+        for name, side in {id(side): (name, side) for name, side in group.sides.items()}.values():
             own = list(side.rows.values())
             most = max(len(row.recalled) for row in own)
             read, cached = (sum(getattr(r, f) or 0 for r in own) for f in ("tokens_in", "cached"))
@@ -177,7 +206,7 @@ def costs(found: Sequence[Arms]) -> Sheet:
     return Sheet("memory_cost", "What each memory costs", "", columns, tuple(rows))
 
 
-def _metrics(group: Arms) -> Iterator[tuple[str, Metric, list[Item]]]:
+def metrics_of(group: Arms) -> Iterator[tuple[str, Metric, list[Item]]]:
     """Headline metrics of each task, and likelihoods where every row has them."""
     for task in dict.fromkeys(item[0] for item in group.items):
         items = [item for item in group.items if item[0] == task]

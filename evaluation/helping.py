@@ -5,21 +5,42 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
+from evaluation.canary import Retake, again
 from evaluation.gain import arms, costs, decomposition, slices
-from evaluation.leaks import controls
+from evaluation.leaks import controls, duplicated, without
 from evaluation.rendering.text import print_sheet
+from evaluation.sheet import Sheet
 from evaluation.sides import Side
 from memory.store import MemoryStore
 
+BY_REFERENCE = (
+    "No controls: the reference shows what is later than an answer, by the switches later_shown and scores_shown; the "
+    "corrected protocol has them."
+)
 
-def show_gain(sides: Sequence[Side], store: MemoryStore) -> None:
-    """Prints the four; nothing where no two sides differ in memory alone. Raises Leak."""
+
+def show_gain(sides: Sequence[Side], store: MemoryStore | None, retake: Retake = again) -> None:
+    """Prints the four; nothing where no two sides differ in memory alone. `store`: None for cells of the reference,
+    which have no memory to control. `retake`: how a call is taken again, for the canary. Raises Leak."""
     found = arms(sides)
     if not found:
         return
-    for sheet in (decomposition(found), slices(found), costs(found)):
-        print_sheet(sheet)
-        print(sheet.about)
-    for control in asyncio.run(controls(found, store)):
+    if store is None:
+        _print(decomposition(found), costs(found))
+        print(BY_REFERENCE)
+        return
+    _print(decomposition(found), slices(found), costs(found))
+    if alike := duplicated(found, store):
+        bare = decomposition(without(found, alike))
+        _print(replace(bare, title=f"The same without {len(alike)} items whose answer was nearly recalled", about=""))
+    for control in asyncio.run(controls(found, store, retake=retake)):
         print(f"{control.name}: {control.found}")
+
+
+def _print(*sheets: Sheet) -> None:
+    for sheet in sheets:
+        print_sheet(sheet)
+        if sheet.about:
+            print(sheet.about)

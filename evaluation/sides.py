@@ -33,8 +33,8 @@ def sides(folders: Sequence[Path]) -> list[Side]:
     """One for each run folder, one for each cell of each bench folder, in that order; names are unique.
 
     Raises:
-        Missing: a folder that is neither, or has no scores yet. BadInput: scores older than the log, rows of the
-        reference protocol, one folder named twice.
+        Missing: a folder that is neither, or has no scores yet. BadInput: scores older than the log, one folder named
+        twice.
     """
     if len({f.resolve() for f in folders}) < len(folders):
         raise BadInput("a folder is named twice; name each run or benchmark once")
@@ -81,33 +81,37 @@ def _cells(folder: Path, many: bool) -> list[Side]:
     for n, line in enumerate((folder / BENCH_ROWS).read_text(encoding="ascii").splitlines(), 1):
         try:
             row = json.loads(line)
-            if row["protocol"] != "corrected":
-                raise BadInput(
-                    f"{folder} holds rows of the {row['protocol']} protocol, whose settings ask about different items; "
-                    "compare cells of the corrected protocol"
-                )
-            rows.append(row)
-        except (ValueError, TypeError, KeyError) as error:
+            rows.append((row, _scored(row)) if row["system"] == MODEL else None)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise BadInput(f"{folder / BENCH_ROWS} line {n} is no row of a benchmark ({error}); run it again") from None
-    return cells(rows, str(folder) if many else "")
+    return _by_cell([row for row in rows if row], str(folder) if many else "")
 
 
 def cells(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> list[Side]:
-    """A side for each cell of a benchmark, of its rows under the corrected protocol."""
-    found: dict[tuple[str, ...], list[Scored]] = {}
-    for row in rows:
-        if row["system"] == MODEL:
-            given = {k: v for k, v in row.items() if k in OWN}
-            scored = Scored(**{**given, "recalled": tuple(row.get("recalled", ()))})
-            found.setdefault(tuple(str(row[name]) for name in CELL), []).append(scored)
+    """A side for each cell of a benchmark, of its rows under either protocol."""
+    return _by_cell([(row, _scored(row)) for row in rows if row["system"] == MODEL], prefix)
+
+
+def _by_cell(rows: Sequence[tuple[Mapping[str, Any], Scored]], prefix: str) -> list[Side]:
+    found: dict[tuple[str, ...], tuple[dict[str, str], list[Scored]]] = {}
+    for row, scored in rows:
+        cell = tuple(str(row[name]) for name in CELL)
+        config = dict(zip(CELL, cell, strict=True))
+        config |= {f"switch.{name}": str(on) for name, on in row.get("switches", {}).items()}
+        found.setdefault(cell, (config | {"protocol": row["protocol"]}, []))[1].append(scored)
     return [
-        side(
-            " ".join(part for part in (prefix, *cell[:3], f"seed {cell[3]}") if part),
-            own,
-            dict(zip(CELL, cell, strict=True)),
-        )
-        for cell, own in found.items()
+        side(" ".join(part for part in (prefix, *cell[:3], f"seed {cell[3]}") if part), own, config)
+        for cell, (config, own) in found.items()
     ]
+
+
+def _scored(row: Mapping[str, Any]) -> Scored:
+    if row["protocol"] == "reference":
+        from evaluation.benchmark.paired import paired
+
+        return paired(row)
+    given = {k: v for k, v in row.items() if k in OWN}
+    return Scored(**{**given, "recalled": tuple(row.get("recalled", ()))})
 
 
 def flat(value: Any, prefix: str = "") -> dict[str, str]:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
-from bench.turns import dump
 from evaluation import leaks
 from evaluation.gain import Arms, arms, costs, decomposition, slices
 from evaluation.rows import Scored
 from evaluation.sides import Side, side
 from memory.errors import Leak
-from memory.importing import import_corpus
-from memory.message import Message
-from memory.recall import History, Recalled
 from memory.store import MemoryStore
 from tests.test_comparing import number
 
@@ -136,61 +130,6 @@ def test_a_memory_that_recalled_the_answer_or_anything_later_fails_the_compariso
         leaks.canary(recalled(store, lambda m: [m.id]), store)
     with pytest.raises(Leak, match="canary: dense recalled t1_87"):
         leaks.canary(recalled(store, lambda m: ["t1_87"]), store)
-
-
-@pytest.fixture(scope="module")
-def ten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
-    """Ten people, enough for the shuffles to tell."""
-    folder = tmp_path_factory.mktemp("ten")
-    dump(folder / "dump.ndjson", people=10, replies=9)
-    import_corpus([folder / "dump.ndjson"], folder / "corpus", embedder="bag", keep_names=True)
-    found = MemoryStore.open(folder / "corpus")
-    yield found
-    found.close()
-
-
-def calls(store: MemoryStore) -> list[Scored]:
-    found = []
-    for person in store.corpus.people():
-        past = store.history(person, before=2**62).messages
-        for m in [m for m in past if m.parent][-5:]:
-            found.append(replace(number(0, 0.0, 1.0, person), thread=m.thread, slot=m.id, time=m.time, model="m"))
-    return found
-
-
-@dataclass(frozen=True)
-class Cheat:
-    """Looks past its door: at the store it was given, for whatever `of` finds there."""
-
-    of: Callable[[Message], float]
-
-    async def __call__(self, history: History, query: str) -> list[Recalled]:
-        return [Recalled(max(history.messages, key=self.of), 0.0)]
-
-
-def test_recency_over_permuted_moments_tells_nothing_and_what_knows_the_true_order_fails(ten: MemoryStore) -> None:
-    true = {m.id: m.time for person in ten.corpus.people() for m in ten.history(person, before=2**62).messages}
-    passed = asyncio.run(leaks.time_shuffle(calls(ten), ten))
-    assert passed.found.endswith("off the middle of the true past, 50 calls")
-    with pytest.raises(Leak, match=r"time-shuffle: with moments permuted, recency still brings messages from 1\.00"):
-        asyncio.run(leaks.time_shuffle(calls(ten), ten, latest=Cheat(lambda m: true[m.id])))
-    few = asyncio.run(leaks.time_shuffle(calls(ten)[:5], ten))
-    assert few.found == "too few people with a past to tell"
-
-
-def test_lots_of_permuted_people_gain_nothing_and_what_knows_who_was_meant_fails(ten: MemoryStore) -> None:
-    assert "likeness left of being oneself, 50 calls" in asyncio.run(leaks.user_shuffle(calls(ten), ten)).found
-    rows = calls(ten)
-
-    @dataclass(frozen=True)
-    class Knows:
-        async def __call__(self, history: History, query: str) -> list[Recalled]:
-            [meant] = [row for row in rows if row.time == history.before][:1]
-            message = ten.corpus.message(meant.slot)
-            return [Recalled(message, 0.0)]
-
-    with pytest.raises(Leak, match="user-shuffle: with ids of people permuted, a gain of"):
-        asyncio.run(leaks.user_shuffle(rows, ten, lot=Knows()))
 
 
 def test_words_of_the_answer_in_a_memory_are_counted_by_runs_of_five() -> None:

@@ -19,9 +19,12 @@ from evaluation.benchmark.published import SOURCE, published
 from evaluation.benchmark.sources import open_source
 from evaluation.benchmark.spec import BenchSpec, Job
 from evaluation.benchmark.switches import Switches
+from evaluation.canary import Kept
 from evaluation.console import Live, show
+from evaluation.helping import show_gain
 from evaluation.planned import lines
 from evaluation.playing import Models, Sitting
+from evaluation.sides import cells
 from memory.errors import BadInput
 from simulator.budget import Ledger
 from simulator.llm import LLM
@@ -43,7 +46,7 @@ def bench(
 ) -> Progress:
     """Runs what is missing in `out`, writes rows.ndjson there and prints the tables. `open_llm`: models by name.
     `like`: an earlier run, from which it is told what this one can find. `sitting`: what is recorded or replayed, and
-    which budgets hold."""
+    which budgets hold. Raises: Leak, where a control of the memories is not passed."""
     live = Live()
     source = open_source(spec, live)
     meters: dict[str, Usage] = {}
@@ -53,15 +56,17 @@ def bench(
                 live.say(line)
             progress = asyncio.run(_played(spec, source, out, open_llm, sitting or Sitting(), meters, live))
         found = asyncio.run(rows(spec, source, out))
+        _write(out / ROWS, found)
+        print_tables(found, show_published)
+        try:
+            show_gain(cells(found), source.store, source.again)
+        finally:  # what it took is told of memories that are not passed, too
+            print(_spent(spec, progress, meters))
+            print(out / ROWS)
+            if progress.stopped:
+                print(f"stopped: {progress.stopped}")
     finally:
         source.close()
-    _write(out / ROWS, found)
-    print_tables(found, show_published)
-    _print_gain(spec, found)
-    print(_spent(spec, progress, meters))
-    print(out / ROWS)
-    if progress.stopped:
-        print(f"stopped: {progress.stopped}")
     return progress
 
 
@@ -118,20 +123,6 @@ def dry_run(spec: BenchSpec, like: Path | None = None) -> None:
         right=["calls", "tokens in, about", "tokens out, at most", "cost, at most"],
     )  # fmt: skip
     print(f"{sum(calls for _, calls, _ in table):,} calls in {len(table)} cells")
-
-
-def _print_gain(spec: BenchSpec, found: Sequence[dict[str, Any]]) -> None:
-    """What the memories of the cells gain, where they can be told apart. Raises Leak."""
-    from evaluation.helping import show_gain
-    from evaluation.sides import cells
-    from memory.store import MemoryStore
-
-    if spec.protocol == "corrected":
-        store = MemoryStore.open(Path(spec.data))
-        try:
-            show_gain(cells(found), store)
-        finally:
-            store.close()
 
 
 def _power(spec: BenchSpec, source: Source, like: Path | None) -> Iterator[str]:
@@ -261,22 +252,12 @@ class _Counting:
         pass
 
 
-class _Forgetful:
-    """A log that keeps nothing on disk."""
-
-    def __init__(self) -> None:
-        self.done: dict[Any, Any] = {}
-
-    def append(self, turn: Any) -> None:
-        self.done[turn.key] = turn
-
-
 def _estimate(spec: BenchSpec, source: Source, job: Job) -> tuple[Job, int, Usage]:
     """(cell, calls, tokens), scaled up from SAMPLED items spread over the cell."""
     questions = source.questions(job)
     step = max(1, len(questions) // SAMPLED)
     sample = questions[::step][:SAMPLED]
-    llm, log = _Counting(), _Forgetful()
+    llm, log = _Counting(), Kept()
 
     async def ask() -> None:
         for question in sample:

@@ -13,6 +13,9 @@ from typing import Any, Protocol
 
 from evaluation.benchmark.items import TaskName
 from evaluation.benchmark.spec import BenchSpec, Job
+from evaluation.rows import Scored
+from evaluation.sides import Side
+from memory.store import MemoryStore
 from simulator import runlog
 from simulator.budget import Spent
 from simulator.llm import LLM
@@ -47,6 +50,13 @@ class Source(Protocol):
 
     @property
     def data(self) -> Path: ...
+    @property
+    def store(self) -> MemoryStore | None:
+        """The memory of the corpus; None where the data is none."""
+
+    async def again(self, side: Side, row: Scored, store: MemoryStore, llm: LLM) -> Sequence[Turn]:
+        """The turns of a row's item in the cell of `side`, as `store` remembers."""
+
     def questions(self, job: Job) -> Sequence[Question]:
         """In the order of asking; the same items for every job."""
 

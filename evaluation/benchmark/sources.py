@@ -25,6 +25,9 @@ from evaluation.benchmark.referring import answer, row, with_cosines
 from evaluation.benchmark.spec import BenchSpec, Job
 from evaluation.benchmark.targets import Target, choose
 from evaluation.benchmark.wording import bench_wording
+from evaluation.canary import Kept
+from evaluation.rows import Scored
+from evaluation.sides import Side
 from memory import policy
 from memory.asking import Remembering, prompts
 from memory.doors import CorpusDoors
@@ -76,25 +79,38 @@ class Corrected:
 
     def _ask(self, job: Job, target: Target, repeat: int, retriever: Any) -> Any:
         async def ask(llm: LLM, log: Log, run: str) -> None:
-            spec = self.spec
-            cast_ = Cast(
-                run=run,
-                mode="replay",
-                past=self.store,
-                retriever=retriever,
-                retriever_name=job.policy or "none",
-                llm=llm,
-                log=log,
-                asks=(),
-                seed=job.seed,
-                budget=Budget(spec.thread_tokens, spec.memory_tokens, spec.message_tokens),
-                doors=CorpusDoors(self.store, self._memory(llm, job.seed), prompts(spec.templates)),
-                wording=wording(spec.templates),
-            )
-            thread = self.store.corpus.thread(target.slot.thread)
-            await corrected.ask_item(target, thread, CELLS[job.setting], spec, cast_, self.store, repeat)
+            doors = CorpusDoors(self.store, self._memory(llm, job.seed), prompts(self.spec.templates))
+            await self._take(job, target, repeat, self._cast(job, run, retriever, llm, log, doors), self.store)
 
         return ask
+
+    async def again(self, side: Side, row: Scored, store: MemoryStore, llm: LLM) -> list[Turn]:
+        job = Job(side.config["setting"], side.config["policy"], llm.name, int(side.config["seed"]))
+        target = next(t for t in self.targets if (t.slot.thread, t.id) == (row.thread, row.slot))
+        retriever = policy.load(memory.retrievers, job.policy or "none")
+        doors = CorpusDoors(store, Remembering(asking(llm, job.seed)), prompts(self.spec.templates))
+        return await self._take(job, target, row.repeat, self._cast(job, "", retriever, llm, Kept(), doors), store)
+
+    async def _take(self, job: Job, target: Target, repeat: int, cast: Cast, store: MemoryStore) -> list[Turn]:
+        thread = store.corpus.thread(target.slot.thread)
+        return await corrected.ask_item(target, thread, CELLS[job.setting], self.spec, cast, store, repeat)
+
+    def _cast(self, job: Job, run: str, retriever: Any, llm: LLM, log: Log, doors: CorpusDoors) -> Cast:
+        spec = self.spec
+        return Cast(
+            run=run,
+            mode="replay",
+            past=self.store,  # of nobody: each cell has its own
+            retriever=retriever,
+            retriever_name=job.policy or "none",
+            llm=llm,
+            log=log,
+            asks=(),
+            seed=job.seed,
+            budget=Budget(spec.thread_tokens, spec.memory_tokens, spec.message_tokens),
+            doors=doors,
+            wording=wording(spec.templates),
+        )
 
     def _memory(self, llm: LLM, seed: int) -> Remembering:
         """One for a model and seed, so that what a policy asked once is not asked again."""
@@ -137,6 +153,8 @@ class Corrected:
 
 class Referenced:
     """Items of the benchmark's own file, as the reference selects them."""
+
+    store = None
 
     def __init__(self, spec: BenchSpec, watch: Watch) -> None:
         self.spec, self.data = spec, Path(spec.data)
@@ -182,6 +200,9 @@ class Referenced:
     def _hash(self) -> str:
         with self.data.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+
+    async def again(self, side: Side, row: Scored, store: MemoryStore, llm: LLM) -> list[Turn]:
+        return []  # nothing is remembered
 
     async def rows(self, job: Job, turns: Sequence[Turn], done: Sequence[Job]) -> list[dict[str, Any]]:
         setting = cast(Setting, job.setting)
