@@ -11,6 +11,8 @@ import fcntl
 import os
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import msgspec
 
 from memory.errors import BadInput, PersonaconvError
 from memory.tokens import count
+from simulator import whole
 from simulator.llm import LLM, Completion, ModelError, Request
 from simulator.prices import Prices, cost
 
@@ -134,9 +137,7 @@ class Ledger:
 
     def _set_aside(self, tokens: int, price: float) -> Line | str:
         """The line of what is now set aside, or why it does not fit."""
-        fd = self._opened()
-        fcntl.flock(fd, fcntl.LOCK_EX)  # between reading what others have set aside and adding to it
-        try:
+        with self._alone():
             self._sync()
             why = self._beyond(tokens, price)
             if why is not None:
@@ -147,6 +148,14 @@ class Ledger:
                 self._append(line)
             self._mine.add(line.id)
             return line
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Between reading what other processes have set aside and adding to it, and while a line is written."""
+        fd = self._opened()
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        try:
+            yield
         finally:
             fcntl.flock(fd, fcntl.LOCK_UN)
 
@@ -173,7 +182,8 @@ class Ledger:
         if completion is not None and completion.tokens_in is not None and completion.tokens_out is not None:
             booked.tokens = completion.tokens_in + completion.tokens_out
             booked.cost = self._price(completion)
-        self._append(booked)
+        with self._alone():
+            self._append(booked)
 
     def drop(self, line: Line) -> None:
         """A call was broken off: what it took is not known, so all that was set aside stays so."""
@@ -191,24 +201,23 @@ class Ledger:
         if self._fd < 0:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(self.folder / FILE, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-            size = os.fstat(self._fd).st_size
-            if size and os.pread(self._fd, 1, size - 1) != b"\n":
-                os.write(self._fd, b"\n")  # a kill has cut the last line
+            with self._alone():
+                size = os.fstat(self._fd).st_size
+                if size and os.pread(self._fd, 1, size - 1) != b"\n":
+                    os.write(self._fd, b"\n")  # a kill has cut the last line
         return self._fd
 
     def _append(self, line: Line) -> None:
-        content = msgspec.json.encode(line) + b"\n"
-        if os.write(self._opened(), content) != len(content):
-            raise OSError(28, "the disk is full; all finished turns are kept", str(self.folder / FILE))
+        whole.add(self._opened(), msgspec.json.encode(line) + b"\n", "finished turns", str(self.folder / FILE))
 
     def _sync(self) -> None:
         """Takes in the whole lines that were added since, by whomever; a line that a kill has cut is passed over."""
         while more := os.pread(self._fd, 1 << 20, self._read):
-            whole = more.rfind(b"\n") + 1
-            if not whole:
+            end = more.rfind(b"\n") + 1
+            if not end:
                 return
-            self._read += whole
-            for text in more[:whole].splitlines():
+            self._read += end
+            for text in more[:end].splitlines():
                 try:
                     self._take(msgspec.json.decode(text, type=Line))
                 except msgspec.DecodeError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -56,19 +57,22 @@ def calls(file: Path) -> Iterator[Call]:
     Raises:
         Missing: no such file. BadInput: not a recording, one of a later version, or a line that is no call.
     """
-    for found, _ in _read(file):
+    for found, _ in _read(file, _content(file)):
         if isinstance(found, Call):
             yield found
 
 
-def _read(file: Path) -> Iterator[tuple[Header | Call, int]]:
-    """Each whole line, and where in the file whatever comes after it begins (for .zst: after its frame)."""
+def _content(file: Path) -> bytes:
     try:
-        content = file.read_bytes()
+        return file.read_bytes()
     except FileNotFoundError:
         raise Missing(f"no recording {file}; make one with: personaconv simulate ... --record {file}") from None
+
+
+def _read(file: Path, content: bytes, number: int = 0) -> Iterator[tuple[Header | Call, int]]:
+    """Each whole line of `content`, which comes after `number` lines of `file`, and where in it whatever comes after
+    that line begins (for .zst: after its frame)."""
     decode = msgspec.json.Decoder(Header | Call).decode
-    number = 0
     for block, end in _frames(file, content) if file.suffix == ".zst" else _lines(content):
         for line in block.splitlines():
             number += 1
@@ -116,7 +120,9 @@ def _key(identity: Identity, request: Request, any_endpoint: bool) -> bytes:
 class Recording:
     """A recording open for `record` (made where it is not there, shared by processes) or for replay alone.
 
-    `any_endpoint`: a call counts as recorded wherever its answer came from. Close it after a run.
+    Processes that record at once see what the others have added: the nth time that a call is asked for, by whomever
+    first, is in the file once. `any_endpoint`: a call counts as recorded wherever its answer came from. Close it after
+    a run.
 
     Raises: what `calls` raises; OSError where the file cannot be written.
     """
@@ -127,29 +133,54 @@ class Recording:
     _known: dict[bytes, list[Call]] = field(default_factory=dict)
     _given: dict[bytes, int] = field(default_factory=dict)  # how often each was asked for, in this process
     _fd: int = -1
+    _end: int = 0  # of what has been read, in bytes
+    _count: int = 0  # lines up to there
 
     def __post_init__(self) -> None:
         if self.record:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(self.file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-            fcntl.flock(self._fd, fcntl.LOCK_EX)  # nobody else is in the middle of a line
-        end = 0
-        for found, end in _read(self.file):  # noqa: B007 - the last one is where a half line would begin
-            if isinstance(found, Call):
-                found_key = _key(found.identity, found.request, self.any_endpoint)
-                self._known.setdefault(found_key, []).append(
-                    Call(found.identity, _BLANK, found.completion, found.failure)
-                )
-        if self.record:
-            if end == 0 and os.fstat(self._fd).st_size:
-                raise BadInput(f"{self.file} is not a recording; name a file that --record has written, or a new one")
-            os.ftruncate(self._fd, end)
-            if end == 0:
-                self._write(Header(VERSION, datetime.now(UTC).isoformat(timespec="seconds")))
+            with self._alone():
+                self._take(_content(self.file))
+                if self._end == 0 and os.fstat(self._fd).st_size:
+                    raise BadInput(
+                        f"{self.file} is not a recording; name a file that --record has written, or a new one"
+                    )
+                os.ftruncate(self._fd, self._end)
+                if self._end == 0:
+                    self._write(Header(VERSION, datetime.now(UTC).isoformat(timespec="seconds")))
+        else:
+            self._take(_content(self.file))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else is in the middle of a line."""
+        fcntl.flock(self._fd, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def _take(self, content: bytes) -> None:
+        """Takes in the whole lines of what comes after all that was read before."""
+        start = self._end
+        for found, end in _read(self.file, content, self._count):
+            self._end, self._count = start + end, self._count + 1
+            if isinstance(found, Call):
+                self._keep(_key(found.identity, found.request, self.any_endpoint), found)
+
+    def _keep(self, key: bytes, call: Call) -> None:
+        self._known.setdefault(key, []).append(Call(call.identity, _BLANK, call.completion, call.failure))
+
+    def _sync(self) -> None:
+        """Takes in what other processes have added since."""
+        more = os.fstat(self._fd).st_size - self._end if self.record else 0
+        if more > 0:
+            self._take(os.pread(self._fd, more, self._end))
 
     def find(self, identity: Identity, request: Request) -> Call | None:
         """The outcome of this call, the nth time it is asked for the nth that was recorded; None beyond those."""
+        self._sync()
         key = _key(identity, request, self.any_endpoint)
         known, n = self._known.get(key, []), self._given.get(key, 0)
         if n >= len(known) and (self.record or not known):
@@ -157,22 +188,30 @@ class Recording:
         self._given[key] = n + 1
         return known[min(n, len(known) - 1)]
 
-    def add(self, call: Call) -> None:
-        """Appends a whole line, so that it is given no second time. Raises OSError where the disk does not take it."""
+    def add(self, call: Call) -> Call:
+        """Appends a whole line, so that it is given no second time. Returns what stands in the file: `call`, or that of
+        another process which was asked for the same at the same time and was quicker.
+
+        Raises: OSError where the disk does not take it.
+        """
         key = _key(call.identity, call.request, self.any_endpoint)
-        self._known.setdefault(key, []).append(call)
-        self._given[key] = len(self._known[key])
-        fcntl.flock(self._fd, fcntl.LOCK_EX)
-        try:
-            self._write(call)
-        finally:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+        n = self._given.get(key, 0)
+        with self._alone():
+            self._sync()
+            if os.fstat(self._fd).st_size > self._end:
+                os.ftruncate(self._fd, self._end)  # a process was killed in the middle of a line
+            if n == len(self._known.get(key, ())):
+                self._write(call)
+                self._keep(key, call)
+        self._given[key] = n + 1
+        return self._known[key][n]
 
     def _write(self, line: Header | Call) -> None:
         content = msgspec.json.encode(line) + b"\n"
         if self.file.suffix == ".zst":
             content = zstandard.ZstdCompressor().compress(content)
         whole.add(self._fd, content, "calls", str(self.file))
+        self._end, self._count = self._end + len(content), self._count + 1
 
     def close(self) -> None:
         """Safe to call twice."""
@@ -211,15 +250,18 @@ class Recorded:
         known = self.recording.find(self.identity, request)
         if known is not None:
             return outcome(known)
+        failed: ModelError | None = None
         try:
-            completion = await self.inner(request)
+            made = Call(self.identity, request, await self.inner(request))
         except ModelError as error:
-            if not error.fatal:
-                failed = Failed(error.kind, str(error), error.wait)
-                self.recording.add(Call(self.identity, request, failure=failed))
-            raise
-        self.recording.add(Call(self.identity, request, completion))
-        return completion
+            if error.fatal:
+                raise
+            failed = error
+            made = Call(self.identity, request, failure=Failed(error.kind, str(error), error.wait))
+        found = self.recording.add(made)
+        if failed is not None and found.failure is made.failure:
+            raise failed
+        return outcome(found)
 
     async def close(self) -> None:
         await self.inner.close()

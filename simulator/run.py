@@ -13,7 +13,7 @@ from memory.asking import Remembering, prompts
 from memory.doors import CorpusDoors, Timed
 from memory.errors import BadInput, PersonaconvError
 from memory.store import MemoryStore
-from simulator import branch, ends, setting
+from simulator import branch, ends, setting, whole
 from simulator.asked import Asked
 from simulator.budget import Spent
 from simulator.casting import Anybody
@@ -208,6 +208,7 @@ async def _play(
 ) -> None:
     from simulator.graph import open_threads
 
+    whole.cut(place / ends.FILE)
     cast, noted = setting.roles.cast, ends.read(place)
     outlook = Outlook.of(jobs, setting.expected)
     progress.threads, progress.calls = len(jobs), outlook.turns * len(cast.asks)

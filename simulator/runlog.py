@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from memory.errors import BadInput, Missing
+from simulator import whole
 from simulator.finished import Finished
 from simulator.records import Turn
 from simulator.shard import places
@@ -137,11 +138,11 @@ class RunLog:
         self._cut_half_line()
 
     def _cut_half_line(self) -> None:
-        whole = self._whole()
+        end = self._whole()
         try:
-            msgspec.json.decode(os.pread(self._fd, os.fstat(self._fd).st_size - whole, whole), type=Turn)
+            msgspec.json.decode(os.pread(self._fd, os.fstat(self._fd).st_size - end, end), type=Turn)
         except msgspec.DecodeError:
-            os.ftruncate(self._fd, whole)
+            os.ftruncate(self._fd, end)
         else:  # only the end of the line is missing: what was paid for is kept
             os.write(self._fd, b"\n")
 
@@ -158,16 +159,7 @@ class RunLog:
 
     def append(self, turn: Turn) -> None:
         """Writes one whole line, then counts the turn as done. Raises OSError where the disk does not take it."""
-        line = self._encode(turn) + b"\n"
-        start = os.fstat(self._fd).st_size
-        try:
-            written = os.write(self._fd, line)
-            while written < len(line):  # a disk that is full takes a part, then says so
-                written += os.write(self._fd, line[written:])
-        except OSError as error:
-            os.ftruncate(self._fd, start)
-            said = f"{error.strerror}; this turn's call will be made again, all earlier turns are kept"
-            raise OSError(error.errno, said, str(self.file)) from None
+        start = whole.add(self._fd, self._encode(turn) + b"\n", "turns", str(self.file))
         self.done.add(self.file, start, turn)
         self._seen(turn)
 

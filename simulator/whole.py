@@ -6,12 +6,18 @@ import os
 from pathlib import Path
 
 
-def add(fd: int, line: bytes, kept: str, file: str) -> None:
-    """Appends `line` to `fd`, of `file`. Raises OSError for a full disk, which says that all `kept` before are kept."""
+def add(fd: int, line: bytes, kept: str, file: str) -> int:
+    """Appends `line` to `fd`, of `file`; returns the byte where it begins. Where processes share the file, the caller
+    holds a lock on it. Raises OSError for a full disk, which says that all `kept` before are kept."""
     start = os.fstat(fd).st_size
-    if os.write(fd, line) != len(line):
+    try:
+        written = os.write(fd, line)
+        while written < len(line):  # a disk that is full takes a part, then says so
+            written += os.write(fd, line[written:])
+    except OSError as error:
         os.ftruncate(fd, start)
-        raise OSError(28, f"the disk is full; all {kept} before are kept", file)
+        raise OSError(error.errno, f"{error.strerror}; all {kept} before are kept", file) from None
+    return start
 
 
 def note(file: Path, line: bytes, kept: str) -> None:

@@ -5,20 +5,28 @@ Where one of these fails because prompts are put together otherwise now, make th
 
 from __future__ import annotations
 
+import asyncio
 import json
 import multiprocessing
 import re
+from dataclasses import dataclass
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evaluation.playing import Sitting
+from evaluation.playing import Sitting, sit
 from memory.errors import Missing
-from simulator.llm import Completion, Request
+from memory.importing import import_corpus
+from simulator.asked import read
+from simulator.llm import Completion, ModelError, Request
+from simulator.manifest import RunSpec
 from simulator.recording import Call, Recording, calls
-from simulator.testing import completion
-from tests.recorded.make import CALLS, LOG, corpus, play
+from simulator.runlog import comparable
+from simulator.testing import Scripted, completion
+from tests.club import dump
+from tests.recorded.make import ASKS, CALLS, LOG, corpus, play
 from tests.test_recording import WHO
 
 
@@ -94,3 +102,57 @@ def test_shards_of_a_run_share_a_recording_and_replay_from_it(sample: Path, tmp_
     assert file.read_bytes() == CALLS.read_bytes(), "nothing was asked again"
     shards = [line for log in (tmp_path / "run").glob("*/log.ndjson") for line in lines(log)]
     assert sorted(shards) == lines(LOG)
+
+
+@dataclass
+class Own:
+    """Answers each request with words that no other process would. Its first answer comes when the other process has
+    been asked as well, so that both are recording by then."""
+
+    whose: str
+    both: Barrier
+    name: str = "fake:own"
+    asked: int = 0
+
+    async def __call__(self, request: Request) -> Completion:
+        self.asked += 1
+        if self.asked == 1:
+            self.both.wait(60)
+        await asyncio.sleep(0)
+        return completion(f"Answer {self.asked} of {self.whose} to {request.seed}.", request)
+
+    async def close(self) -> None:
+        pass
+
+
+def shared(**more: Any) -> RunSpec:
+    return RunSpec.of({"threads": 4, "retriever": "profile_summary:k=2", "concurrency": 4, **more})
+
+
+def half(corpus: Path, run: Path, file: Path, shard: str, both: Barrier) -> None:
+    sit(shared(shard=shard), corpus, run, ASKS, Sitting(record=file), Own(f"process {shard[0]}", both))
+
+
+def test_shards_that_record_at_once_leave_a_recording_that_the_whole_run_replays_from(tmp_path: Path) -> None:
+    corpus, file, fork = tmp_path / "corpus", tmp_path / "calls.ndjson", multiprocessing.get_context("fork")
+    import_corpus([dump(tmp_path)], corpus, embedder="bag", keep_names=True)
+    both = fork.Barrier(2)
+    halves = [
+        fork.Process(target=half, args=(corpus, tmp_path / "run", file, f"{i}/2", both), daemon=True) for i in (1, 2)
+    ]
+    for process in halves:
+        process.start()
+    for process in halves:
+        process.join()
+    assert [process.exitcode for process in halves] == [0, 0]
+    found = list(calls(file))
+    assert len({(call.identity, call.request) for call in found}) == len(found), "a call is there twice"
+    assert file.read_bytes().endswith(b"\n") and {c.completion.text.split()[4] for c in found if c.completion} == {
+        "1",
+        "2",
+    }
+    asked = [{answer.prompt for answer in read(tmp_path / "run" / f"shard-{i}-of-2")} for i in (1, 2)]
+    assert asked[0] & asked[1], "no question of a memory was met by both"
+    nobody = Scripted(ModelError("refused", "asked though all is recorded", fatal=True), name="fake:own")
+    sit(shared(), corpus, tmp_path / "again", ASKS, Sitting(replay=file), nobody)
+    assert comparable(tmp_path / "again") == comparable(tmp_path / "run") and len(comparable(tmp_path / "run")) == 56

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -246,7 +246,7 @@ def test_a_full_disk_keeps_all_calls_before(tmp_path: Path) -> None:
         "try:\n"
         "    recording.add(Call(Identity('m'), Request((), 2), Completion('b')))\n"
         "except OSError as error:\n"
-        "    sys.exit(0 if error.errno == errno.ENOSPC and recording.file.stat().st_size == size else 3)\n"
+        "    sys.exit(0 if error.errno == errno.EFBIG and recording.file.stat().st_size == size else 3)\n"
     )
     subprocess.run([sys.executable, "-c", full], check=True, timeout=60, cwd=Path(__file__).parent.parent)
     assert [call.request.max_tokens for call in calls(tmp_path / "r")] == [1]
@@ -258,3 +258,49 @@ def test_a_faulty_call_between_others_is_replayed_in_its_place(tmp_path: Path) -
     before = record(tmp_path / "r", model, *asked)
     after = ask(Replayed(Recording(tmp_path / "r"), WHO), *asked)
     assert [str(a) for a in before] == [str(a) for a in after]
+
+
+@dataclass
+class Meeting:
+    """Answers like `inner` when another is being asked at the same time."""
+
+    inner: Scripted
+    both: asyncio.Barrier
+    name: str = "fake:meeting"
+
+    async def __call__(self, request: Request) -> Completion:
+        await self.both.wait()
+        return await self.inner(request)
+
+    async def close(self) -> None:
+        pass
+
+
+def said(found: object) -> str:
+    return found.text if isinstance(found, Completion) else f"failed: {found}"
+
+
+def test_two_that_are_asked_the_same_at_once_record_one_outcome_and_both_go_on_from_it(file: Path) -> None:
+    reset = ModelError("transport", "the connection was reset")
+
+    async def rounds() -> list[list[str]]:
+        both, told = asyncio.Barrier(2), ([reset, "one"], ["two", reset])
+        llms = [Recorded(Meeting(Scripted(says), both), Recording(file, record=True), WHO) for says in told]
+        return [
+            list(map(said, await asyncio.gather(*(llm(ASK) for llm in llms), return_exceptions=True))) for _ in told
+        ]
+
+    found = asyncio.run(rounds())
+    assert all(one == other for one, other in found), found
+    kept = [call.completion.text if call.completion else "failed: the connection was reset" for call in calls(file)]
+    assert kept == [one for one, _ in found] == list(map(said, replay(file, ASK, ASK)))
+
+
+def test_what_a_killed_process_left_of_a_line_does_not_spoil_the_next(file: Path) -> None:
+    one, two = Recording(file, record=True), Recording(file, record=True)
+    one.add(Call(WHO, ASK, FULL))
+    with file.open("ab") as half:
+        half.write((file.read_bytes())[-30:-5] if file.suffix == ".ndjson" else b"\x28\xb5\x2f")
+    two.add(Call(WHO, replace(ASK, seed=2), FULL))
+    one.add(Call(WHO, replace(ASK, seed=3), FULL))
+    assert [call.request.seed for call in calls(file)] == [11, 2, 3]

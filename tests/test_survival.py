@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -18,6 +20,9 @@ import pytest
 
 from bench.stub_server import running
 from evaluation.cli import main
+from simulator import ends
+from simulator.budget import Ledger, Limits, Spent
+from simulator.llm import Completion, Request
 from simulator.runlog import LOG, RunLog, turns
 from tests.club import dump
 from tests.test_runlog import turn
@@ -136,22 +141,66 @@ def test_a_full_disk_is_said_in_one_sentence_and_the_run_goes_on_when_there_is_r
     assert f"{84 - kept} calls made, {kept} found in the log" in capsys.readouterr().out
 
 
+@contextmanager
+def room(file: Path, more: int) -> Iterator[None]:
+    """What a full disk does: no file grows beyond the size of `file` and `more` bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size + more, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def test_a_turn_that_the_disk_does_not_take_whole_leaves_the_log_as_it_was(tmp_path: Path) -> None:
     log = RunLog(tmp_path)
     log.append(turn(1))
     kept = (tmp_path / LOG).read_bytes()
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(kept) + 20, hard))
-    try:
-        with pytest.raises(OSError, match=r"call will be made again, all earlier turns are kept") as caught:
-            log.append(turn(2))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with (
+        room(tmp_path / LOG, 20),
+        pytest.raises(OSError, match=r"File too large; all turns before are kept") as caught,
+    ):
+        log.append(turn(2))
     assert caught.value.filename == str(tmp_path / LOG)
     assert (tmp_path / LOG).read_bytes() == kept and set(log.done) == {turn(1).key}
     log.append(turn(2))
     log.close()
     assert turns(tmp_path) == [turn(1), turn(2)]
+
+
+def test_the_end_of_a_thread_is_noted_whole_or_not_at_all(tmp_path: Path) -> None:
+    ended = [ends.End(f"t{n}", 0, "the real thread ends here", 1, 1, 0) for n in range(3)]
+    ends.note(tmp_path, ended[0])
+    for more in (0, 30):
+        with (
+            room(tmp_path / ends.FILE, more),
+            pytest.raises(OSError, match="File too large; all turns before are kept"),
+        ):
+            ends.note(tmp_path, ended[1])
+    ends.note(tmp_path, ended[2])
+    assert list(ends.read(tmp_path).values()) == [ended[0], ended[2]]
+
+
+def test_a_sum_that_the_disk_does_not_take_leaves_the_ledger_whole_and_all_set_aside_counts(
+    tmp_path: Path,
+) -> None:
+    request = Request((("user", "hello there"),), 20)
+    ledger = Ledger(tmp_path, Limits(tokens=1000))
+    held = asyncio.run(ledger.reserve(request))
+    kept = (tmp_path / "spending.ndjson").read_bytes()
+    with room(tmp_path / "spending.ndjson", 20):
+        with pytest.raises(OSError, match="File too large; all finished turns before are kept"):
+            asyncio.run(ledger.reserve(request))
+        with pytest.raises(OSError, match="File too large; all finished turns before are kept"):
+            ledger.settle(held, Completion("yes", tokens_in=10, tokens_out=5))
+    assert (tmp_path / "spending.ndjson").read_bytes() == kept
+    second = asyncio.run(ledger.reserve(request))
+    ledger.settle(second, Completion("yes", tokens_in=10, tokens_out=5))
+    ledger.close()
+    again = Ledger(tmp_path, Limits(tokens=15 + held.tokens + second.tokens - 1))
+    assert again.tokens == 15
+    with pytest.raises(Spent, match=rf"{15 + held.tokens} so far in this run"):
+        asyncio.run(again.reserve(request))
 
 
 def test_a_line_that_lacks_its_end_alone_is_kept(tmp_path: Path) -> None:
