@@ -88,7 +88,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
         "concurrency": concurrency, "timeout": timeout, "shard": shard,
         "personas": read_cards(persona or [], personas), "profile": profile,
     }  # fmt: skip
-    wanted |= opened(place, post, author, openings) | staged(people, branch, intervene or [], model_for or [])
+    wanted |= opened(mode, place, post, author, openings) | staged(people, branch, intervene or [], model_for or [])
     spec, cost_of = RunSpec.of(wanted), Prices.of(prices) if prices else None
     say = partial(print, file=sys.stderr if events == "-" else sys.stdout)
     for line in planned.before(spec, corpus, power_from):

@@ -9,14 +9,16 @@ from memory.errors import BadInput, clip
 from simulator.interventions import read_interventions, read_records
 
 
-def opened(place: str, post: str, author: str, file: str) -> dict[str, Any]:
+def opened(mode: str, place: str, post: str, author: str, file: str) -> dict[str, Any]:
     """Fields of a RunSpec: the openings of mode free. Raises BadInput."""
+    if mode in ("replay", "rollout") and (place or post or author or file):
+        raise BadInput(f"--place, --post, --author and --openings say how threads of --mode free begin, not of {mode}")
     if file:
         found = read_records(file)
         return {"openings": tuple(found if isinstance(found, list) else [found])}
     if not place:
-        if post or author:
-            raise BadInput("a new thread needs its community: --place")
+        if mode == "free":
+            raise BadInput("a new thread needs its community: name one with --place, or several threads by --openings")
         return {}
     return {"openings": ({"place": place, "author": author, "text": post},)}
 

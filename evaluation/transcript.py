@@ -13,6 +13,7 @@ from simulator.records import Turn
 WIDTH = 100  # columns of text, indent not counted
 DEEPEST = 12  # levels of indent; deeper messages say how deep they are
 MARKS = 4  # combining marks on one letter; hundreds of them paint over the lines around
+_WHOSE = {"real": "real", "simulated": "simulated opening", "inserted": "given opening"}
 _KEPT = "\u200c\u200d"  # joiners that Persian and emoji need
 
 
@@ -84,7 +85,7 @@ def _entry(message: Message | None, turns: list[Turn], depth: int) -> list[str]:
     deep = f" (level {depth})" if depth > DEEPEST else ""
     lines = []
     if message is not None:
-        lines.append(_head(indent, "real", message.author, message.time, deep))
+        lines.append(_head(indent, _WHOSE[message.origin], message.author, message.time, deep))
         lines += _quoted(indent, message.text) if message.text and message.text.strip() else [f"{indent}  (no text)"]
     for turn in sorted(turns, key=lambda t: (t.run, t.mode, t.repeat)):
         which = f"simulated, {turn.mode}" + (f", repeat {turn.repeat}" if turn.repeat else "")

@@ -81,6 +81,7 @@ class Memory(_Change):
 
 Words = Insert | Edit | Remove
 Intervention = Annotated[Insert | Edit | Remove | Swap | Model | Memory, Field(discriminator="do")]
+_KINDS = ("insert", "edit", "remove", "swap", "model", "memory")
 _MANY: TypeAdapter[tuple[Intervention, ...]] = TypeAdapter(tuple[Intervention, ...])
 
 
@@ -109,9 +110,15 @@ def read_interventions(given: Sequence[str]) -> tuple[Intervention, ...]:
         try:
             found += _MANY.validate_python(records)
         except ValidationError as error:
-            wrong = [f"record {e['loc'][0]}: {'.'.join(map(str, e['loc'][2:]))} {e['msg']}" for e in error.errors()]
+            wrong = [f"record {e['loc'][0]}: {_said(e)}" for e in error.errors()]
             raise BadInput(f"{clip(source)!r}, {'; '.join(dict.fromkeys(wrong))}") from None
     return tuple(found)
+
+
+def _said(error: Any) -> str:
+    if error["type"] in ("union_tag_not_found", "union_tag_invalid"):
+        return f"found {clip(str(error['input']), 60)}; say what is done by do: {', '.join(_KINDS)}"
+    return f"{'.'.join(map(str, error['loc'][2:]))} {error['msg']}"
 
 
 def of_thread(changes: Iterable[Intervention], thread: str) -> tuple[Intervention, ...]:

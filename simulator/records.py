@@ -151,5 +151,5 @@ class Turn:
             None,
             place,
             "comment" if slot.parent else "post",
-            origin="simulated",
+            origin=self.origin,
         )

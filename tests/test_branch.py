@@ -243,13 +243,18 @@ def test_the_options_of_the_command_become_fields() -> None:
     assert fields["people"] == ("ann", "bob") and fields["mode"] == "branch" and fields["parent"] == "runs/a"
     assert fields["models"] == {"ann": "openai:x@http://127.0.0.1:1/v1"} and fields["interventions"][0].at == 2
     assert staged("4", "", [], [])["people"] == 4
-    assert opened("bikes", "Hi", "ann", "") == {"openings": ({"place": "bikes", "author": "ann", "text": "Hi"},)}
+    assert opened("free", "bikes", "Hi", "ann", "") == {"openings": ({"place": "bikes", "author": "ann", "text": "Hi"},)}
     for options, says in (
         (("4", "", [], ["ann"]), "person=provider:model"),
         (("4", "", ['{"do": "insert", "at": 0}'], []), "record 0: at"),
+        (("4", "", ['{"at": 1, "edit": "x"}'], []), "say what is done by do: insert, edit"),
         (("4", "", ["nothing.yaml"], []), "cannot read 'nothing.yaml'"),
     ):
         with pytest.raises(BadInput, match=says):
             staged(*options)
     with pytest.raises(BadInput, match="needs its community"):
-        opened("", "Hi", "", "")
+        opened("free", "", "Hi", "", "")
+    with pytest.raises(BadInput, match="needs its community"):
+        opened("free", "", "", "", "")
+    with pytest.raises(BadInput, match="not of rollout"):
+        opened("rollout", "bikes", "", "", "")

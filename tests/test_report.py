@@ -178,6 +178,15 @@ def test_a_slot_that_nobody_really_wrote_in_has_no_real_side(tmp_path) -> None:
     assert "real" not in node and node["answers"] == "bob"
 
 
+def test_the_opening_post_that_a_run_wrote_is_not_called_real(tmp_path) -> None:
+    post = turn("post", "Hello all", mode="free")
+    post = replace(post, slot=replace(post.slot, thread="free_1", id="free_1", parent=""))
+    own = turn("reply", "made up", mode="free")
+    own = replace(own, slot=replace(own.slot, thread="free_1", id="free_1_1", parent="free_1", made=True))
+    [thread] = packed(made(tmp_path, [post, own]), "threads")
+    assert [n.get("real", {}).get("origin") for n in thread["nodes"]] == ["simulated", None]
+
+
 def test_a_run_without_targets_still_makes_a_page(tmp_path) -> None:
     assert "Nothing to judge" in made(tmp_path, [])
     hidden = NEW.plus(replace(NEW["t1_z"], score=None))

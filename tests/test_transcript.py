@@ -52,6 +52,12 @@ def test_repeats_and_modes_are_told_apart_and_other_threads_left_out() -> None:
     assert "four" not in text
 
 
+def test_the_opening_of_a_new_thread_is_not_called_real() -> None:
+    for origin, which in (("simulated", "simulated opening"), ("inserted", "given opening")):
+        thread = Thread.of("free_1", [replace(said("free_1", "free_1", None, "ann", 1, "Hello", 1), origin=origin)])
+        assert f"- [{which}] ann, 1970" in transcript(thread, [])
+
+
 def test_a_simulated_message_without_a_real_counterpart_stands_under_its_parent() -> None:
     free = turn("reply", "new voice")
     free = replace(free, slot=replace(free.slot, id="sim_1", parent="t1_y", time=135))

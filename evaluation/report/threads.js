@@ -1,5 +1,7 @@
 // The threads: one at a time, real on the left and simulated beside it, every turn opening to how it came about.
 
+const OPENINGS = { simulated: "Opening post, written by the model", inserted: "Opening post, as it was given" };
+
 function threadsView(threads, rows) {
   const place = document.getElementById("threads-view");
   const choice = make("select", { onchange: () => show(Number(choice.value)) }, threads.map((thread, n) =>
@@ -28,7 +30,7 @@ function threadsView(threads, rows) {
     before.disabled = current === 0;
     after.disabled = current === threads.length - 1;
     title.replaceChildren(name(thread.title));
-    const real = thread.nodes.filter((node) => node.real).length;
+    const real = thread.nodes.filter((node) => node.real && !node.real.origin).length;
     about.replaceChildren(name(thread.place || "(no community)"), `: ${count(real, "real message", "real messages")}, ${count(turns(thread), "turn", "turns")}, `, name(thread.id));
     pages.start(thread.nodes.length, at);
   }
@@ -39,7 +41,7 @@ function threadsView(threads, rows) {
       make("strong", null, name(given.author || "somebody")),
       given.answers !== undefined ? [" answers ", name(given.answers || "somebody")] : " opens the thread",
       make("span", { class: "soft" }, ` ${when(given.time)}`));
-    const real = make("div", { class: "side" }, head("Real"), given.real
+    const real = make("div", { class: "side" }, head(OPENINGS[(given.real || {}).origin] || "Real"), given.real
       ? [given.real.text === null ? make("p", { class: "soft" }, "(words are gone)") : told(words(given.real.text)),
         given.real.score === undefined ? null : make("p", { class: "soft" }, `score ${String(given.real.score).replace("-", "−")}`)]
       : make("p", { class: "soft" }, "(nobody really wrote here)"));

@@ -111,7 +111,10 @@ def _walk(places: Mapping[str, tuple[int, str | None, str]]) -> list[tuple[str, 
 
 def _real(message: Message, lines: Lines) -> dict[str, Any]:
     words = message.text if message.text and message.text.strip() else None
-    return {"text": lines.text(words)} | ({} if message.score is None else {"score": message.score})
+    found: dict[str, Any] = {"text": lines.text(words)}
+    if message.score is not None:
+        found["score"] = message.score
+    return found if message.origin == "real" else found | {"origin": message.origin}
 
 
 def _turn(turns: list[Turn], card: str, store: MemoryStore, lines: Lines) -> dict[str, Any]:
