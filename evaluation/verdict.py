@@ -62,8 +62,9 @@ def best_of(cells: Iterable[Cell], metric: Metric) -> float:
 
 def verdict(found: Sequence[Standing]) -> str:
     """One sentence about the tasks of one mode: yes, partly, no or undecided, then each task with its values."""
+    found = [s for s in found if s.model.asked]
     if not found:
-        return "Nothing to judge."
+        return "Nothing to judge: no answer is about a message whose true score or text is known."
     parts = [
         f"{word} on {_listed(_with_values(s) for s in found if s.sign == sign)}"
         for sign, word in SIGNS.items()

@@ -243,7 +243,8 @@ def test_the_options_of_the_command_become_fields() -> None:
     assert fields["people"] == ("ann", "bob") and fields["mode"] == "branch" and fields["parent"] == "runs/a"
     assert fields["models"] == {"ann": "openai:x@http://127.0.0.1:1/v1"} and fields["interventions"][0].at == 2
     assert staged("4", "", [], [])["people"] == 4
-    assert opened("free", "bikes", "Hi", "ann", "") == {"openings": ({"place": "bikes", "author": "ann", "text": "Hi"},)}
+    given = {"place": "bikes", "author": "ann", "text": "Hi"}
+    assert opened("free", "bikes", "Hi", "ann", "") == {"openings": (given,)}
     for options, says in (
         (("4", "", [], ["ann"]), "person=provider:model"),
         (("4", "", ['{"do": "insert", "at": 0}'], []), "record 0: at"),

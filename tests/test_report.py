@@ -191,7 +191,7 @@ def test_a_run_without_targets_still_makes_a_page(tmp_path) -> None:
     assert "Nothing to judge" in made(tmp_path, [])
     hidden = NEW.plus(replace(NEW["t1_z"], score=None))
     text = Page(made(tmp_path, [turn("impact", "3")], SmallStore(SmallCorpus(OLD, hidden)))).text
-    assert "1 more without a known truth" in text and "undecided" in text
+    assert "1 more without a known truth" in text and "no truth known" in text
 
 
 def test_the_page_can_be_read_by_a_screen_reader_and_walked_by_keys(tmp_path) -> None:
