@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
+from pathlib import Path
 from statistics import median
 
+from simulator import asked, runlog
 from simulator.asked import Answered
 from simulator.llm import Completion
 from simulator.records import Turn
@@ -44,6 +46,18 @@ def beside(answered: Sequence[Answered]) -> Iterator[Row]:
         own = [a for a in answered if a.whose == whose]
         if own:
             yield _row(name, len(own), 0, 0, [a.completion for a in own], [a.cost for a in own])
+
+
+def written(folders: Iterable[Path]) -> dict[str, tuple[int, int]]:
+    """(calls, tokens in and out) of what the memory of each run asked, by the run's name: of run folders, and of the
+    cells of benchmarks."""
+    found = {}
+    for run in (run for folder in folders for run in (folder, *sorted(folder.glob("cells/*")))):
+        if (run / runlog.MANIFEST).exists():
+            answered = [a for a in asked.read(run) if a.whose == "memory"]
+            tokens = sum((a.completion.tokens_in or 0) + (a.completion.tokens_out or 0) for a in answered)
+            found[str(runlog.manifest(run)["run"])] = len(answered), tokens
+    return found
 
 
 def _of(name: str, turns: Sequence[Turn]) -> Row:

@@ -182,14 +182,23 @@ def slices(found: Sequence[Arms]) -> Sheet:
     return Sheet("memory_by_history", "By length of history", "", columns, tuple(rows))
 
 
-def costs(found: Sequence[Arms]) -> Sheet:
-    """What each arm took for a call: tokens, seconds, messages in the prompt, and how often there were too few."""
-    columns = (
+def costs(
+    found: Sequence[Arms],
+    written: Mapping[str, tuple[int, int]] | None = None,
+    reads: Mapping[str, float] | None = None,
+) -> Sheet:
+    """What each arm took for a call: tokens, seconds, messages in the prompt, and how often there were too few.
+
+    `written`: of evaluation.costs. `reads`: ms of a recall by policy, of evaluation.shuffles; without it no column."""
+    columns: tuple[Column, ...] = (
         Column("model", "model"), Column("memory", "memory"), Column("calls", "calls"),
         Column("tokens_in", "tokens in", "of a call", 0), Column("tokens_out", "tokens out", "of a call", 1),
         Column("cached", "cached", "share of the tokens in"), Column("seconds", "seconds", "of a call", 2),
         Column("recalled", "messages", "of the memory in the prompt", 1),
         Column("cold", "short", "share of calls with fewer messages than the most"), Column("failed", "failed"),
+        Column("asked", "memory's calls", "of the model by the memory itself, in all"),
+        Column("asked_tokens", "memory's tokens", "in and out, of these"),
+        Column("read_ms", "ms a read", "median, read again one by one; none where a model is asked", 2),
     )  # fmt: skip
     rows = []
     for group in found:
@@ -202,7 +211,11 @@ def costs(found: Sequence[Arms]) -> Sheet:
                 cached / read if read else None,
                 *(_mean(own, "seconds"), fmean(len(row.recalled) for row in own)),
                 *(fmean(len(row.recalled) < most for row in own), sum(row.failure is not None for row in own)),
+                *((written or {}).get(own[0].run, (None, None))),
+                (reads or {}).get(own[0].retriever),
             ))  # fmt: skip
+    if reads is None:
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
     return Sheet("memory_cost", "What each memory costs", "", columns, tuple(rows))
 
 

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 
 Order = Literal["simulated", "real"]
 ORDERS: tuple[Order, ...] = ("simulated", "real")  # whose words are text A
+TENTH = 10  # every so manieth pair is asked about once more: temperature 0 is no promise of the same answer
 
 
 def judge(  # noqa: PLR0913 - the options of a command are its parameters
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     model: Annotated[str, typer.Option(help="The judge; better of another family than the model that wrote.")],
     base_url: BaseURL = None,
-    pairs: Annotated[int, typer.Option(min=1, help="Most pairs, drawn by seed; two calls each.")] = 100,
+    pairs: Annotated[
+        int, typer.Option(min=1, help="Most pairs, drawn by seed; two calls each, a tenth once more.")
+    ] = 100,
     seed: Annotated[int, typer.Option(help="Decides which pairs, and goes with every call.")] = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="Calls at once.")] = 1,
     labels: Annotated[Path | None, typer.Option(help="Hand-marked pairs, JSON lines: thread, slot, choice.")] = None,
@@ -76,8 +79,8 @@ async def _sitting(run: Path, models: Models, llm: LLM, corpus: Path | None, how
 async def judge_run(
     run: Path, llm: LLM, corpus: Path | None = None, most: int = 100, seed: int = 0, concurrency: int = 1
 ) -> int:
-    """Asks about at most `most` pairs of a run in both orders; what is in its judgements is not asked again. How many
-    calls were made.
+    """Asks about at most `most` pairs of a run in both orders, about a tenth of them twice; what is in its judgements
+    is not asked again. How many calls were made.
 
     Raises: BadInput for a run without a pair. ModelError, a fatal one; all judgements before it are kept.
     """
@@ -101,15 +104,16 @@ async def judge_run(
     asked = 0
     file = opened(run)
 
-    async def worker(queue: Iterator[tuple[Pair, Order]]) -> None:
+    async def worker(queue: Iterator[tuple[Pair, Order, int]]) -> None:
         nonlocal asked
-        for pair, first in queue:
-            append(file, await judge(pair, first, llm, seed))
+        for pair, first, again in queue:
+            append(file, await judge(pair, first, llm, seed, again))
             asked += 1
 
     try:
-        calls = [(pair, first) for pair in found for first in ORDERS if key(pair, first, llm.name, seed) not in done]
-        queue = iter(calls)
+        sample = [(pair, 0) for pair in found] + [(pair, 1) for pair in found[::TENTH]]
+        calls = [(pair, first, again) for pair, again in sample for first in ORDERS]
+        queue = iter([call for call in calls if key(*call[:2], llm.name, seed, call[2]) not in done])
         await together([worker(queue) for _ in range(concurrency)])
     finally:
         os.close(file)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -55,7 +55,10 @@ Words = Literal["simulated", "real", "tie"]
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """One call. `first`: whose words were text A. `chosen` None: it failed, or could not be read (`failure`)."""
+    """One call. `first`: whose words were text A. `chosen` None: it failed, or could not be read (`failure`).
+
+    `again`: 1 for a call that was made before, word for word, to see whether the judge says the same.
+    """
 
     run: str
     mode: str
@@ -77,6 +80,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     tokens_out: int | None = None
     seconds: float = 0.0
     attempts: int = 1
+    again: int = 0
 
     @property
     def pair(self) -> tuple[str, str, str, int]:
@@ -85,10 +89,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> Key:
         """What is asked once: by this judge with this question and seed about this pair in this order."""
-        return self.judge, self.version, self.seed, *self.pair, self.first
+        return self.judge, self.version, self.seed, *self.pair, self.first, self.again
 
 
-Key = tuple[str, int, int, str, str, str, int, str]
+Key = tuple[str, int, int, str, str, str, int, str, int]
 
 
 @dataclass(frozen=True)
@@ -101,10 +105,10 @@ class Pair:
     past: Sequence[str]
 
 
-def key(pair: Pair, first: str, judge: str, seed: int) -> Key:
+def key(pair: Pair, first: str, judge: str, seed: int, again: int = 0) -> Key:
     """The key of the judgement that asking would make."""
     turn = pair.turn
-    return judge, VERSION, seed, turn.run, turn.slot.thread, turn.slot.id, turn.repeat, first
+    return judge, VERSION, seed, turn.run, turn.slot.thread, turn.slot.id, turn.repeat, first, again
 
 
 def parse(answer: str) -> Choice | None:
@@ -158,7 +162,7 @@ def request(pair: Pair, first: str, seed: int) -> Request:
     return Request((("system", SYSTEM), ("user", asked)), MAX_TOKENS, seed=seed)
 
 
-async def judge(pair: Pair, first: Literal["simulated", "real"], llm: LLM, seed: int) -> Judgement:
+async def judge(pair: Pair, first: Literal["simulated", "real"], llm: LLM, seed: int, again: int = 0) -> Judgement:
     """One call about one pair in one order.
 
     Raises: ModelError, a fatal one, which every further call would meet too.
@@ -167,10 +171,10 @@ async def judge(pair: Pair, first: Literal["simulated", "real"], llm: LLM, seed:
     about: dict[str, Any] = {
         "run": turn.run, "mode": turn.mode, "thread": turn.slot.thread, "slot": turn.slot.id, "repeat": turn.repeat,
         "user": turn.slot.author, "judge": llm.name, "writer": turn.model, "version": VERSION, "seed": seed,
-        "first": first, "words": (len(pair.simulated.split()), len(pair.real.split())),
+        "first": first, "again": again, "words": (len(pair.simulated.split()), len(pair.real.split())),
     }  # fmt: skip
     try:
-        done = await llm(request(pair, first, seed))
+        done = await llm(replace(request(pair, first, seed), repeat=again))
     except ModelError as error:
         if error.fatal:
             raise

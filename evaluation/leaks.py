@@ -33,13 +33,18 @@ class Control:
     found: str
 
 
-async def controls(found: Sequence[Arms], store: MemoryStore, seed: int = 0, retake: Retake = again) -> list[Control]:
-    """All controls. `retake`: how a call is taken again. Raises Leak: the memory, the call and what was found."""
+def sample(found: Sequence[Arms], store: MemoryStore, seed: int = 0) -> list[Scored]:
+    """At most MOST calls of the compared memories whose answer the corpus has, drawn by seed."""
     calls = {
         (row.thread, row.slot): row for group in found for side in group.sides.values() for row in side.rows.values()
     }
     there = [calls[key] for key in sorted(calls) if not _gone(calls[key], store)]
-    drawn = Random(f"{seed} controls").sample(there, min(MOST, len(there)))
+    return Random(f"{seed} controls").sample(there, min(MOST, len(there)))
+
+
+async def controls(found: Sequence[Arms], store: MemoryStore, seed: int = 0, retake: Retake = again) -> list[Control]:
+    """All controls. `retake`: how a call is taken again. Raises Leak: the memory, the call and what was found."""
+    drawn = sample(found, store, seed)
     seen = canary(found, store)
     taken = await planted_canaries(found, drawn, store, retake)
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 from evaluation import stored
 from evaluation.comparing import compare
+from evaluation.costs import written
 from evaluation.gain import arms, costs, decomposition, slices
 from evaluation.played import played
 from evaluation.rendering.files import write_tables
@@ -29,6 +31,9 @@ from simulator.records import Turn
 
 TRANSCRIPT = "transcript.md"
 PRINTED = 40  # rows of a table beyond which it is in the files alone
+LARGE = 5_000_000  # bytes of a report that every phone opens well: 10,000 answers with their baselines and prompts
+ENCODED = 120  # texts that MiniLM encodes in a second on two cores
+LONG = 500  # new texts from which it is said before
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ def score_run(run: Path, corpus: Path | None = None) -> Scores:
     manifest, turns = _turns(run)
     store = open_store(run, manifest, corpus)
     try:
-        return stored.make(run, manifest, turns, store)
+        return _made(run, manifest, turns, store)
     finally:
         store.close()
 
@@ -103,7 +108,7 @@ def _compared(folders: Sequence[Path], runs: Sequence[Other]) -> list[Sheet]:
         for folder, run in zip(folders, runs, strict=True)
     ]
     gain = arms(sides)
-    parts = [decomposition(gain), slices(gain), costs(gain)] if gain else []
+    parts = [decomposition(gain), slices(gain), costs(gain, written(folders))] if gain else []
     return [*compare(sides, common=True).sheets, *parts]
 
 
@@ -112,7 +117,7 @@ def _scored(run: Path, corpus: Path | None) -> tuple[dict[str, Any], list[Turn],
     manifest, turns = _turns(run)
     store = open_store(run, manifest, corpus)
     try:
-        return manifest, turns, store, stored.read(run, turns, store) or stored.make(run, manifest, turns, store)
+        return manifest, turns, store, stored.read(run, turns, store) or _made(run, manifest, turns, store)
     except BaseException:
         store.close()
         raise
@@ -136,6 +141,35 @@ def show_report(run: Path, corpus: Path | None, against: Sequence[Path]) -> None
     show_cells(made.cells)
     for file in (made.report, made.transcript, made.scores, made.tables):
         print(file)
+    if large := largeness(made.report):
+        print(large)
+
+
+def largeness(report: Path, most: int = LARGE) -> str:
+    """What to know of a report of more than `most` bytes, "" for others: nothing is ever left out of one."""
+    size = report.stat().st_size
+    if size <= most:
+        return ""
+    return (
+        f"{report} has {size / 1e6:.1f} MB, all rows, threads and prompts in it: a phone may be slow with more than "
+        f"{most / 1e6:g}; for less, report fewer runs at once, or play without --keep-prompts"
+    )
+
+
+def encoding(turns: Sequence[Turn], embedder: str) -> str:
+    """What to know before turns are scored whose replies take a while to encode, "" for others."""
+    new = len({turn.words for turn in turns if turn.ask == "reply" and turn.words})
+    if new < LONG or embedder.startswith(("bag", "none")):
+        return ""
+    about = f", about {new / ENCODED:.0f} s" if embedder.startswith("minilm") else ""
+    return f"{new:,} replies are encoded first, for SBERT and MAUVE{about}"
+
+
+def _made(run: Path, manifest: dict[str, Any], turns: Sequence[Turn], store: MemoryStore) -> Scores:
+    """Scored now, and said before where it takes a while."""
+    if told := encoding(turns, store.embedder):
+        print(told, file=sys.stderr)
+    return stored.make(run, manifest, turns, store)
 
 
 def _turns(run: Path) -> tuple[dict[str, Any], list[Turn]]:

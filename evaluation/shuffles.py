@@ -5,9 +5,11 @@ Each asks the compared memories themselves, where a past and a query is all they
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
+from statistics import median
 from typing import Any
 
 import memory.retrievers
@@ -130,6 +132,20 @@ def _permuted(found: Sequence[Arms]) -> Iterator[str]:
                     f"({clip(group.name)}); what is called personal is not, so no gain counts"
                 )
             yield f"; {task} {metric.title} {gap} of a matched other's words over anybody's"
+
+
+async def reads(found: Sequence[Arms], calls: Sequence[Scored], store: MemoryStore) -> dict[str, float]:
+    """ms that a recall takes each compared memory, the median of calls read again one after the other."""
+    took: dict[str, float] = {}
+    for name, made in alone(found):
+        each = []
+        for row in calls[:EACH]:
+            past, query = store.history(row.user, before=row.time, strangers=True), _query(row, store)
+            began = time.perf_counter()
+            await CorpusDoors(store).recall(made, past, query, row.thread)
+            each.append(1000 * (time.perf_counter() - began))
+        took |= {name: median(each)} if each else {}
+    return took
 
 
 def alone(found: Sequence[Arms], *without: str) -> Iterator[tuple[str, Any]]:

@@ -37,7 +37,7 @@ def main(corpus: Path, out: Path, threads: int = 2, turns: int = 5, llm: LLM | N
         show(task, columns, rows, right=columns[1:])
     store = MemoryStore.open(corpus)
     try:
-        show_gain(sides(folders), store)
+        show_gain(sides(folders), store, folders)
     finally:
         store.close()
 

@@ -11,6 +11,7 @@ import pytest
 from evaluation.benchmark.command import bench
 from evaluation.cli import guarded
 from evaluation.comparing import compare
+from evaluation.costs import written
 from evaluation.sides import sides
 from memory.errors import BadInput
 from simulator.testing import Scripted
@@ -62,3 +63,25 @@ def test_a_benchmark_of_a_memory_that_cheats_ends_with_a_sentence_and_status_2(
 
     assert guarded(run) == 2
     assert re.match(f"personaconv: {why}", capsys.readouterr().err)
+
+
+def test_what_a_memory_asks_is_told_of_each_cell_paid_once_and_kept_for_the_next_sitting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imported(tmp_path, *dump())
+    policies = ("dense", "profile_summary")
+    asked = spec(tmp_path / "corpus", settings=("none/tree", "own/tree", "own/parent"), policies=policies)
+    first, second = Scripted(say), Scripted(say)
+    bench(asked, tmp_path / "out", lambda name: first)
+    alone = [r for r in first.requests if len(r.messages) == 1]
+    assert len(alone) == len({r.messages for r in alone}) > 0
+    calls = {cell.name.partition("_fake")[0]: n for cell in (tmp_path / "out" / "cells").iterdir()
+             for n, _ in written([cell]).values()}  # fmt: skip
+    assert calls["own-tree_profile-summary"] == calls["own-parent_profile-summary"] == len(alone)
+    assert calls["own-tree_dense"] == calls["none-tree"] == 0
+    table = capsys.readouterr().out.partition("What each memory costs")[2]
+    line, plain = (re.search(rf"tree, .*  {name} .*", table) for name in policies[::-1])
+    assert line and re.search(rf" {len(alone)} +[\d,]+$", line.group().rstrip())
+    assert plain and re.search(r" 0 +0 +\d+\.\d\d$", plain.group().rstrip())
+    bench(asked, tmp_path / "out", lambda name: second)
+    assert second.requests == []

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import re
 from dataclasses import replace
 from itertools import product
@@ -147,18 +148,31 @@ def test_what_was_judged_is_not_asked_again_and_gives_the_same_table(fresh: Path
     llm = prefers("Chain")
     first = ask(fresh, llm)
     calls = len(llm.requests)
-    assert calls == 2 * int(str(first["pairs"])) and ask(fresh, llm) == first and len(llm.requests) == calls
+    pairs = int(str(first["pairs"]))
+    assert calls == 2 * (pairs + math.ceil(pairs / 10)) and ask(fresh, llm) == first and len(llm.requests) == calls
     assert judged(read(fresh)) == judged(list(reversed(read(fresh))))
     assert ask(fresh, llm, seed=1)["pairs"] == first["pairs"] and len(llm.requests) == 2 * calls
+
+
+def test_a_tenth_of_the_pairs_is_asked_about_once_more_and_tells_what_is_the_judges_own_noise(fresh: Path) -> None:
+    steady, before = ask(fresh, prefers("Chain")), iter(range(99))
+    assert mean(steady["same"]) == 1 and steady["retested"] == 4  # of 12 pairs the first and the eleventh
+    dice = Scripted(lambda request: json.dumps({"choice": "AB"[next(before) % 3 == 0]}), name="fake:dice")
+    found = ask(fresh, dice)
+    calls = [one for one in read(fresh) if one.judge == dice.name]
+    twice = {one.key[:-1]: one for one in calls if one.again}
+    same = [one.chosen == twice[one.key[:-1]].chosen for one in calls if not one.again and one.key[:-1] in twice]
+    assert len(twice) == 4 and mean(found["same"]) == sum(same) / 4 < 1
+    assert {request.repeat for request in dice.requests} == {0, 1}
 
 
 def test_a_half_line_of_a_kill_is_asked_again(fresh: Path) -> None:
     ask(fresh, prefers("Chain"), most=2)
     whole = (fresh / FILE).read_bytes()
     (fresh / FILE).write_bytes(whole[:-20])
-    assert len(read(fresh)) == 3
+    assert len(read(fresh)) == 5
     ask(fresh, prefers("Chain"), most=2)
-    assert len(read(fresh)) == 4 and (fresh / FILE).read_bytes() == whole
+    assert len(read(fresh)) == 6 and (fresh / FILE).read_bytes() == whole
 
 
 def test_a_line_that_is_no_judgement_is_named(fresh: Path) -> None:
@@ -233,7 +247,7 @@ def test_the_command_replays_a_recording_and_prints_the_table(fresh: Path, capsy
     arguments = ["judge", str(fresh), "--model", "fake:Chain", "--replay", str(tmp_path / "calls"), "--pairs", "3"]
     assert main(arguments) == 0
     shown = capsys.readouterr().out
-    assert re.search(r"Real\s+1\.000", shown) and "6 calls, 0 failed" in shown
+    assert re.search(r"Real\s+1\.000", shown) and "8 calls, 0 failed" in shown
     assert main(arguments) == 0 and "0 calls" in capsys.readouterr().out
 
 

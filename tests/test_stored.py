@@ -8,11 +8,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evaluation.rendering.data import from_json, schema, to_json
-from evaluation.results import make, score_run
+from evaluation.results import encoding, largeness, make, score_run
 from evaluation.stored import RESULTS, SCORES
 from memory.errors import BadInput
 from memory.store import MemoryStore
 from tests.report_page import Page, packed
+from tests.small_world import turn
 from tests.test_branch import THREAD, play
 
 
@@ -53,6 +54,20 @@ def test_a_report_is_made_of_the_stored_scores(run: Path, store: MemoryStore) ->
     finally:
         (run / RESULTS).write_text(text)
     assert "These are the stored ones" in page
+
+
+def test_a_report_that_is_large_for_a_phone_says_so_and_has_everything(run: Path, store: MemoryStore) -> None:
+    report = make(run, store.corpus.path).report
+    size = report.stat().st_size
+    assert largeness(report) == "" == largeness(report, size)
+    assert largeness(report, size - 1).startswith(f"{report} has {size / 1e6:.1f} MB, all rows, threads and prompts in")
+
+
+def test_replies_that_take_a_while_to_encode_are_announced() -> None:
+    turns = [turn("reply", f"said {n // 2}") for n in range(1200)]
+    assert encoding(turns, "minilm-int8@1") == "600 replies are encoded first, for SBERT and MAUVE, about 5 s"
+    assert encoding(turns, "sentence-transformers:x").endswith("SBERT and MAUVE")
+    assert encoding(turns, "bag-384@1") == "" == encoding(turns[:900], "minilm-int8@1")
 
 
 @pytest.mark.parametrize("spoil", ["missing", "damaged", "another log"])

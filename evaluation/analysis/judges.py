@@ -17,7 +17,8 @@ ABOUT = (
     "The simulated and the real text of a slot beside the person's earlier messages, in both orders. Simulated or "
     "real wins where both orders choose it; all else that was answered is a tie, most of them flips (another text in "
     "the other order). A pair with a call that failed or could not be read is in no share but counted. 0.5 points: "
-    "as good as the person."
+    "as good as the person. Every tenth pair is asked about once more, word for word: what a judge does not say again "
+    "is noise of its own."
 )
 COLUMNS = (
     Column("judge", "Judge"),
@@ -32,6 +33,8 @@ COLUMNS = (
     Column("losses", "Real", "share won by the real text", higher=False),
     Column("ties", "Ties", "share without a winner"),
     Column("flips", "Flips", "share where the other order changed the text chosen", higher=False),
+    Column("same", "Same again", "share of the calls made once more that chose the same", higher=True),
+    Column("retested", "Once more", "calls made once more, that and the first one read", 0),
     Column("first", "First", "share of answers that chose text A; 0.5 is no bias of place"),
     Column("longer", "Length", "mean ln(words of the winner / of the loser); above 0 the longer text wins"),
     Column("agreement", "Agreement", "with the hand-marked pairs", higher=True),
@@ -76,7 +79,7 @@ def judged(calls: Sequence[Judgement], labels: Labels | None = None) -> Sheet:
     def group(call: Judgement) -> tuple[str, str, str, int, int]:
         return call.run, call.judge, call.writer, call.version, call.seed
 
-    ordered = sorted(calls, key=lambda call: (group(call), call.pair, call.first))
+    ordered = sorted(calls, key=lambda call: (group(call), call.pair, call.first, call.again))
     lines, found = [], []
     for (run, *_), part in groupby(ordered, key=group):
         own = list(part)
@@ -86,7 +89,9 @@ def judged(calls: Sequence[Judgement], labels: Labels | None = None) -> Sheet:
 
 
 def _line(calls: list[Judgement], labels: Labels) -> tuple[Value, ...]:
-    verdicts = [verdict(list(part)) for _, part in groupby(calls, key=lambda call: call.pair)]
+    once = [call for call in calls if not call.again]
+    same = _again(calls)
+    verdicts = [verdict(list(part)) for _, part in groupby(once, key=lambda call: call.pair)]
     known = [v for v in verdicts if v.winner is not None]
     users = [v.one.user for v in known]
     missing = [sum(v.why == why for v in verdicts) for why in ("failed", "unread", "half")]
@@ -94,7 +99,7 @@ def _line(calls: list[Judgement], labels: Labels) -> tuple[Value, ...]:
     def rate(hits: Sequence[float]) -> Interval | None:
         return share(hits, users) if hits else None
 
-    first = [c for c in calls if c.chosen in ("simulated", "real")]
+    first = [c for c in once if c.chosen in ("simulated", "real")]
     won = [v for v in known if v.winner != "tie" and all(v.one.words)]
     marked = [(v, label) for v in known if (label := labels.get((v.one.thread, v.one.slot, v.one.repeat)))]
     agreed = [float(v.winner == label) for v, label in marked]
@@ -107,12 +112,21 @@ def _line(calls: list[Judgement], labels: Labels) -> tuple[Value, ...]:
         rate([{"simulated": 1.0, "real": 0.0}.get(v.winner or "", 0.5) for v in known]),
         *(rate([float(v.winner == winner) for v in known]) for winner in ("simulated", "real", "tie")),
         rate([float(v.flipped) for v in known]),
+        share([hit for hit, _ in same], [user for _, user in same]) if same else None,
+        len(same),
         share([float(c.chosen == c.first) for c in first], [c.user for c in first]) if first else None,
         interval([_longer(v) for v in won], [v.one.user for v in won]) if won else None,
         share(agreed, [v.one.user for v, _ in marked]) if marked else None,
         kappa([str(v.winner) for v, _ in marked], [label for _, label in marked]) if marked else None,
         len(marked),
     )
+
+
+def _again(calls: Sequence[Judgement]) -> list[tuple[float, str]]:
+    """(whether the same was chosen, person) of each call that was made once more, where both were read."""
+    by_key = {call.key: call for call in calls}
+    firsts = ((by_key.get((*call.key[:-1], 0)), call) for call in calls if call.again)
+    return [(float(a.chosen == b.chosen), b.user) for a, b in firsts if a is not None and a.chosen and b.chosen]
 
 
 def _longer(found: Verdict) -> float:

@@ -59,7 +59,7 @@ def bench(
         _write(out / ROWS, found)
         print_tables(found, show_published)
         try:
-            show_gain(cells(found), source.store, source.again)
+            show_gain(cells(found), source.store, [out], source.again)
         finally:  # what it took is told of memories that are not passed, too
             print(_spent(spec, progress, meters))
             print(out / ROWS)

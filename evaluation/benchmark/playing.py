@@ -60,6 +60,9 @@ class Source(Protocol):
     def questions(self, job: Job) -> Sequence[Question]:
         """In the order of asking; the same items for every job."""
 
+    def keep(self, job: Job, llm: LLM, folder: Path, place: Path) -> None:
+        """Where the cell's memory keeps what it asks the model: in its `folder`, `place` for what is new."""
+
     def decides(self, job: Job) -> dict[str, Any]:
         """What decides the answers of a cell besides the spec: data, items, wording."""
 
@@ -116,6 +119,7 @@ async def _play(  # noqa: PLR0913 - one caller; the parts of one cell
     place = shard.place(folder)
     place.mkdir(parents=True, exist_ok=True)
     agree(folder, wanted, place)
+    source.keep(job, llm, folder, place)
     log = RunLog(folder, seen, place, found)
     waiting = iter(questions)
 

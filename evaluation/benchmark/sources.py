@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -32,7 +32,8 @@ from memory import policy
 from memory.asking import Remembering, prompts
 from memory.doors import CorpusDoors
 from memory.store import MemoryStore
-from simulator.llm import LLM, asking
+from simulator.asked import Asked
+from simulator.llm import LLM, Completion, Request, asking
 from simulator.prompt import Budget
 from simulator.records import Turn
 from simulator.turn import Cast
@@ -52,6 +53,26 @@ def open_source(spec: BenchSpec, watch: Watch = lambda what, done, total: None) 
         what = "a corpus folder made by import" if spec.protocol == "corrected" else "the benchmark's JSON file"
         raise Missing(f"no data named; the {spec.protocol} protocol needs {what}: --data")
     return Corrected(spec, watch) if spec.protocol == "corrected" else Referenced(spec, watch)
+
+
+@dataclass
+class _Once:
+    """The model that memories ask: what one cell's has been told, another's is not asked for again."""
+
+    inner: LLM
+    known: dict[Request, Completion] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    async def __call__(self, request: Request) -> Completion:
+        if request not in self.known:
+            self.known[request] = await self.inner(request)
+        return self.known[request]
+
+    async def close(self) -> None:
+        """It is not this one's to close."""
 
 
 class Corrected:
@@ -79,7 +100,7 @@ class Corrected:
 
     def _ask(self, job: Job, target: Target, repeat: int, retriever: Any) -> Any:
         async def ask(llm: LLM, log: Log, run: str) -> None:
-            doors = CorpusDoors(self.store, self._memory(llm, job.seed), prompts(self.spec.templates))
+            doors = CorpusDoors(self.store, self._memory(job, llm), prompts(self.spec.templates))
             await self._take(job, target, repeat, self._cast(job, run, retriever, llm, log, doors), self.store)
 
         return ask
@@ -112,14 +133,20 @@ class Corrected:
             wording=wording(spec.templates),
         )
 
-    def _memory(self, llm: LLM, seed: int) -> Remembering:
-        """One for a model and seed, so that what a policy asked once is not asked again."""
-        if (llm.name, seed) not in self._asked:
-            self._asked[llm.name, seed] = Remembering(asking(llm, seed))
-        return self._asked[llm.name, seed]
+    def keep(self, job: Job, llm: LLM, folder: Path, place: Path) -> None:
+        asked = Asked(self._once.setdefault(llm.name, _Once(llm)), "memory", job.seed)
+        asked.keep(folder, place)
+        self._memories[job] = Remembering(asked)
+
+    def _memory(self, job: Job, llm: LLM) -> Remembering:
+        return self._memories.setdefault(job, Remembering(asking(llm, job.seed)))
 
     @cached_property
-    def _asked(self) -> dict[tuple[str, int], Remembering]:
+    def _memories(self) -> dict[Job, Remembering]:
+        return {}
+
+    @cached_property
+    def _once(self) -> dict[str, _Once]:
         return {}
 
     def decides(self, job: Job) -> dict[str, Any]:
@@ -201,8 +228,11 @@ class Referenced:
         with self.data.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
+    def keep(self, job: Job, llm: LLM, folder: Path, place: Path) -> None:
+        pass  # nothing is remembered
+
     async def again(self, side: Side, row: Scored, store: MemoryStore, llm: LLM) -> list[Turn]:
-        return []  # nothing is remembered
+        return []
 
     async def rows(self, job: Job, turns: Sequence[Turn], done: Sequence[Job]) -> list[dict[str, Any]]:
         setting = cast(Setting, job.setting)
