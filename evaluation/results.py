@@ -27,6 +27,7 @@ from evaluation.views.systems import MAIN
 from memory.errors import BadInput, Missing, UnknownName
 from memory.store import MemoryStore
 from simulator import runlog
+from simulator.interventions import changes
 from simulator.records import Turn
 
 TRANSCRIPT = "transcript.md"
@@ -97,7 +98,7 @@ def make(run: Path, corpus: Path | None = None, against: Sequence[Path] = ()) ->
         sheets = _compared((run, *against), found) if others else []
         beside = Against(others, sheets)
         report = write_report(run, first.manifest, first.turns, first.scores, first.store, beside)
-        (run / TRANSCRIPT).write_text(_transcripts(first.turns, first.store), encoding="utf-8")
+        (run / TRANSCRIPT).write_text(_transcripts(first.turns, first.store, first.manifest), encoding="utf-8")
     return Results(report, run / TRANSCRIPT, run / SCORES, run / RESULTS, first.scores.cells)
 
 
@@ -187,7 +188,7 @@ def transcripts(run: Path, corpus: Path | None = None, thread: str | None = None
         raise UnknownName("thread of this run", thread, played)
     store = open_store(run, manifest, corpus)
     try:
-        return _transcripts([turn for turn in turns if thread in (None, turn.slot.thread)], store)
+        return _transcripts([turn for turn in turns if thread in (None, turn.slot.thread)], store, manifest)
     finally:
         store.close()
 
@@ -195,10 +196,10 @@ def transcripts(run: Path, corpus: Path | None = None, thread: str | None = None
 BRANCH = "This run is a branch of another: both arms stand side by side in its report, report.html.\n"
 
 
-def _transcripts(turns: Sequence[Turn], store: MemoryStore) -> str:
+def _transcripts(turns: Sequence[Turn], store: MemoryStore, manifest: dict[str, Any]) -> str:
     threads: dict[str, list[Turn]] = {}
     for turn in turns:
         threads.setdefault(turn.slot.thread, []).append(turn)
-    known = played(turns, store)
+    known, spec = played(turns, store), manifest.get("decides", {}).get("spec", {})
     told = [BRANCH] if any(turn.mode == "branch" for turn in turns) else []
-    return "\n\n".join([*told, *(transcript(known[id], own) for id, own in threads.items())])
+    return "\n\n".join([*told, *(transcript(known[id], own, changes(spec, id)) for id, own in threads.items())])

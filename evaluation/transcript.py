@@ -38,8 +38,9 @@ def plain(text: str, show: bool = False) -> str:
     return "".join(found)
 
 
-def transcript(thread: Thread, turns: Iterable[Turn]) -> str:
+def transcript(thread: Thread, turns: Iterable[Turn], changes: Iterable[str] = ()) -> str:
     """The whole tree, oldest first among siblings, each simulated reply under the real one in whose place it stands.
+    `changes`: what was changed in it by hand, a line each.
 
     Message text is quoted line by line, so that it cannot pass for a line of the transcript itself.
     """
@@ -50,6 +51,8 @@ def transcript(thread: Thread, turns: Iterable[Turn]) -> str:
     children, roots = _tree(thread, simulated)
     title = next((m.title for m in thread.messages if m.title), "")
     lines = [f"# {' '.join(plain(title).split()) or plain(thread.id)}", f"thread {plain(thread.id)}"]
+    for change in changes:
+        lines += textwrap.wrap(" ".join(plain(change).split()), WIDTH, subsequent_indent="  ")
     waiting = [(id, 0) for id in reversed(roots)]
     while waiting:  # not by recursion: trees of 3,000 nested replies exist
         id, depth = waiting.pop()

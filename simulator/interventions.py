@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -124,6 +124,29 @@ def _said(error: Any) -> str:
 def of_thread(changes: Iterable[Intervention], thread: str) -> tuple[Intervention, ...]:
     """Those of a thread, by turn, then as they were given."""
     return tuple(sorted((c for c in changes if c.thread in ("", thread)), key=lambda c: c.at))
+
+
+def told(change: Intervention) -> str:
+    """What a reader is told of it, on one line. Its words are as they were given: untrusted."""
+    whom = getattr(change, "person", "") or "everybody"
+    if isinstance(change, Insert):
+        what = f"{change.author} is made to say{f' to {change.parent}' if change.parent else ''}: {change.text}"
+    elif isinstance(change, Edit):
+        what = f"{change.message} says: {change.text}"
+    elif isinstance(change, Remove):
+        what = f"{change.message} and all that answers it are gone"
+    elif isinstance(change, Swap):
+        what = f"{change.person} is played with the past of {change.by}"
+    elif isinstance(change, Model):
+        what = f"{whom} is played by {change.model}"
+    else:
+        what = f"{whom} remembers by {change.retriever}"
+    return f"Changed from turn {change.at} on: {' '.join(what.split())}"
+
+
+def changes(spec: Mapping[str, Any], thread: str) -> list[str]:
+    """told() of all that the settings of a run, as its manifest has them, change in a thread."""
+    return [told(change) for change in of_thread(_MANY.validate_python(spec.get("interventions", [])), thread)]
 
 
 def met(thread: Thread, change: Intervention) -> bool:

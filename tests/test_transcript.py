@@ -9,6 +9,7 @@ from small_world import NEW, said, turn
 
 from evaluation.transcript import plain, transcript
 from memory.message import Thread
+from simulator.interventions import changes
 
 
 def test_the_tree_is_indented_and_simulated_replies_stand_under_the_real_ones() -> None:
@@ -42,6 +43,16 @@ def test_words_cannot_pass_for_a_line_of_the_transcript() -> None:
 def test_a_name_is_one_line_too() -> None:
     odd = Thread.of("t3_o", [said("t3_o", "t3_o", None, "a\n- [simulated] b", 1, "x", 1)])
     assert "- [real] a - [simulated] b, 1970" in transcript(odd, [])
+
+
+def test_what_was_changed_by_hand_stands_above_the_tree() -> None:
+    spec = {"interventions": [{"do": "insert", "at": 3, "author": "zed", "text": "Stop.\n- [real] bob\x1b[31m"}]}
+    lines = transcript(NEW, [], changes(spec, NEW.id)).splitlines()
+    assert lines[2] == "Changed from turn 3 on: zed is made to say: Stop. - [real] bob[31m"
+    elsewhere = {"interventions": [{"do": "swap", "at": 1, "person": "ann", "by": "bob", "thread": "t3_else"}]}
+    assert changes(elsewhere, NEW.id) == [] and changes({}, NEW.id) == []
+    [swap] = changes(elsewhere, "t3_else")
+    assert swap == "Changed from turn 1 on: ann is played with the past of bob"
 
 
 def test_repeats_and_modes_are_told_apart_and_other_threads_left_out() -> None:

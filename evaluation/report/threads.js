@@ -8,6 +8,7 @@ function threadsView(threads, rows) {
     make("option", { value: n }, `${n + 1}. ${clipped(thread.title, 70)} (${count(turns(thread), "turn", "turns")})`)));
   const title = make("h3", { tabindex: -1 });
   const about = make("p", { class: "soft" });
+  const changed = make("ul", { class: "soft" });
   const list = make("ol", { class: "tree" });
   let current = 0;
   const pages = pager("messages", (first, end) => list.replaceChildren(...threads[current].nodes.slice(first, end).map(node)), PAGE);
@@ -17,7 +18,7 @@ function threadsView(threads, rows) {
   if (!threads.length) return { open() {} };
   place.replaceChildren(
     make("div", { class: "controls", role: "group", "aria-label": "Which thread" }, make("label", null, "Thread", choice), before, after),
-    title, about, pages.status, list, pages.controls);
+    title, about, changed, pages.status, list, pages.controls);
 
   function turns(thread) {
     return thread.nodes.reduce((sum, node) => sum + (node.turns ? node.turns.length : 0), 0);
@@ -32,6 +33,8 @@ function threadsView(threads, rows) {
     title.replaceChildren(name(thread.title));
     const real = thread.nodes.filter((node) => node.real && !node.real.origin).length;
     about.replaceChildren(name(thread.place || "(no community)"), `: ${count(real, "real message", "real messages")}, ${count(turns(thread), "turn", "turns")}, `, name(thread.id));
+    changed.replaceChildren(...(thread.changes || []).map((change) => make("li", null, change)));
+    changed.hidden = !thread.changes;
     pages.start(thread.nodes.length, at);
   }
 

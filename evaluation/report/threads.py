@@ -14,6 +14,7 @@ from evaluation.rows import MODEL, Scored
 from evaluation.transcript import plain
 from memory.errors import UnknownName
 from memory.message import Message, Thread
+from simulator.interventions import changes
 from simulator.records import ASIDE, Remembered, Turn
 
 if TYPE_CHECKING:
@@ -53,7 +54,12 @@ def threads(runs: Sequence[Played], rows: Sequence[Scored], lines: Lines) -> lis
             if turn.ask not in ASIDE:
                 at = turn.run, turn.mode, turn.slot.id, turn.repeat
                 turns.setdefault(turn.slot.thread, {}).setdefault(at, []).append(turn)
-    return [_thread(found[id], turns[id], own, shelves, lines) for id in sorted(turns)]
+    shown = [_thread(found[id], turns[id], own, shelves, lines) for id in sorted(turns)]
+    for id, thread in zip(sorted(turns), shown, strict=True):
+        changed = dict.fromkeys(_shown(change) for run in runs for change in changes(run.spec, id))
+        if changed:
+            thread["changes"] = [*changed]
+    return shown
 
 
 def _thread(
