@@ -145,9 +145,7 @@ def completion(body: dict[str, Any], number: int, tokens_in: int) -> dict[str, A
     else:
         text = f"{REPLY} ({number})"
     tokens_out = len(text) // 4 + 1
-    told = {}
-    if body.get("prompt_logprobs") is not None:  # as vLLM has it: none for the first token
-        told = {"prompt_logprobs": [None, *({"7": {"logprob": -0.5, "rank": 1}} for _ in range(tokens_in - 1))]}
+    told = {} if body.get("prompt_logprobs") is None else {"prompt_logprobs": prompt_logprobs(body)}
     return told | {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
@@ -167,6 +165,19 @@ def completion(body: dict[str, Any], number: int, tokens_in: int) -> dict[str, A
             "total_tokens": tokens_in + tokens_out,
         },
     }
+
+
+def prompt_logprobs(body: dict[str, Any]) -> list[dict[str, Any] | None]:
+    """As vLLM has them: null for the first token. Four characters are a token, each of probability 0.5."""
+    text = "".join(f"<{message['role']}>{message['content']}<end>" for message in body["messages"])
+    text = text.removesuffix("<end>") if body.get("continue_final_message") else text
+    text += "<assistant>" if body.get("add_generation_prompt", True) else ""
+    pieces = [text[at : at + 4] for at in range(0, len(text), 4)]
+    half = math.log(0.5)
+    return [
+        None,
+        *({str(zlib.crc32(p.encode())): {"logprob": half, "rank": 2, "decoded_token": p}} for p in pieces[1:]),
+    ]
 
 
 @contextmanager

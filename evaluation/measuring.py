@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evaluation import baselines, bertscore, metrics, tasks, token_match
+from evaluation import baselines, bertscore, likelihood, metrics, tasks, token_match
 from evaluation.bertscore import BERTSCORE, Score, model_stamp, scores
 from evaluation.rows import MODEL, Scored
 from evaluation.token_match import TOKEN_MATCH
@@ -43,6 +43,8 @@ async def measured(rows: list[Scored], store: MemoryStore, by: Mapping[str, Open
             values = {"abs_error": abs(true - said), "slog_error": abs(slog(true) - slog(said))}
             if "interval" in row.options and (row.system == MODEL or "low" in row.detail):
                 values |= _interval(row, true, said)
+            if row.options.get("by") == "expected" and row.system == MODEL:
+                values["expectation"] = float(row.detail.get("expectation") == "known")
         elif _has_texts(row):
             pair = str(row.truth), str(row.value)
             values = metrics.texts.overlaps(*pair) | {"sbert": similar[pair]}
@@ -51,9 +53,7 @@ async def measured(rows: list[Scored], store: MemoryStore, by: Mapping[str, Open
         for name in like.keys() & row.options.keys():
             values[name] = like[name].get((row.options[name], str(row.truth), str(row.value)), 0.0)
         if "likelihood" in row.detail:
-            bits, got = row.detail.get("bits_per_byte"), row.detail["likelihood"] == "known"
-            values |= {"bits_per_byte": float(bits) if bits is not None else metrics.UNIFORM}
-            values |= {"likelihood_failed": float(not got)}
+            values |= likelihood.values(row.detail)
         columns = (*metrics.of_kind(row.kind), *metrics.optional(row.kind))
         stamps = {m.item: m.stamp(store.embedder) + _by_option(m.item, row) for m in columns if m.item in values}
         done.append(replace(row, metrics={k: round(v, PLACES) for k, v in values.items()}, stamps=stamps))
@@ -62,11 +62,15 @@ async def measured(rows: list[Scored], store: MemoryStore, by: Mapping[str, Open
 
 def _by_option(item: str, row: Scored) -> str:
     """What an option adds to the stamp of `item`."""
+    told = f"{row.options['interval']} %" if item in INTERVAL else model_named(item, row.options)
+    return f", {told}" if told else ""
+
+
+def model_named(item: str, options: Mapping[str, str]) -> str:
+    """Of a metric that is an option: which model it is made with; "" of others."""
     if item == BERTSCORE:
-        return f", {model_stamp(row.options[BERTSCORE])}"
-    if item == TOKEN_MATCH:
-        return f", {MiniLM.name}"
-    return f", {row.options['interval']} %" if item in INTERVAL else ""
+        return model_stamp(options[BERTSCORE])
+    return MiniLM.name if item == TOKEN_MATCH else ""
 
 
 def _aligned(rows: list[Scored], name: str, open_model: Open) -> dict[tuple[str, str, str], float]:

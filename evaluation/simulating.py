@@ -48,7 +48,7 @@ def simulate(  # noqa: PLR0913 - the options of a command are its parameters
     probe: Annotated[
         list[str] | None, typer.Option(help="sentiment, impact, generation, none; options like sentiment:positive=>=5.")
     ] = None,
-    likelihood: Annotated[bool, typer.Option("--likelihood", help="Replay: ask bits per byte of true texts.")] = False,
+    likelihood: Annotated[bool, typer.Option("--likelihood", help="Also ask bits per byte of true texts.")] = False,
     seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 0,
     keep_prompts: Annotated[bool, typer.Option(help="Store whole prompts in the log.")] = False,
     prompt_templates: Annotated[str | None, typer.Option(help="A folder of prompt templates of your own.")] = None,

@@ -57,7 +57,7 @@ async def answer(blank: Turn, ask: Ask, shared: Scene, cast: Setting, judged: st
         attempts=0,
     )
     if ask.weighs:
-        return await _weighed(turn, messages, judged or "", cast)
+        return _priced(await weighed(turn, messages, judged or "", cast.llm), cast)
     request = Request(
         messages,
         ask.max_tokens,
@@ -102,21 +102,24 @@ async def _sampled(turn: Turn, ask: Ask, request: Request, cast: Setting) -> Tur
     return replace(turn, samples=tuple(found), attempts=turn.attempts + sum(c.attempts for c in found if c))
 
 
-async def _weighed(turn: Turn, messages: tuple[tuple[str, str], ...], words: str, cast: Setting) -> Turn:
-    """`turn` with the likelihood of the first WEIGHED tokens of `words` as the answer."""
+async def weighed(turn: Turn, messages: tuple[tuple[str, str], ...], words: str, llm: LLM) -> Turn:
+    """`turn` with the likelihood of the first WEIGHED tokens of `words` as the answer.
+
+    Raises: ModelError, a fatal one.
+    """
     given = clip_tokens(words, WEIGHED)
     if not given.strip():
         return replace(turn, failure="empty", reason="no true words to be weighed")
     try:
         request = Request(messages, 1, 0.0, turn.seed, given=given, repeat=turn.repeat, about=turn.key)
-        found = await cast.llm(request)
+        found = await llm(request)
     except ModelError as error:
         if error.fatal:
             raise
         return replace(turn, failure=error.kind, reason=str(error)[:300], attempts=error.attempts)
     if found.likelihood is None:
-        return replace(turn, failure="unparseable", reason=f"{cast.llm.name} {NEEDS}"[:300])
-    return _priced(replace(turn, completion=found, attempts=found.attempts), cast)
+        return replace(turn, failure="unparseable", reason=f"{llm.name}: {NEEDS}"[:300])
+    return replace(turn, completion=found, attempts=found.attempts)
 
 
 def _priced(turn: Turn, cast: Setting) -> Turn:

@@ -107,7 +107,7 @@ class LangChainChat:
 
     async def __call__(self, request: Request) -> Completion:
         if request.given:
-            raise ModelError("refused", f"{self.name} {NEEDS}", fatal=True)
+            raise ModelError("refused", f"{self.name}: {NEEDS}", fatal=True)
         if request.schema:
             raise ModelError("refused", f"{self.name} takes no JSON schema here; openai:<model> does", fatal=True)
         options: dict[str, Any] = {"stop": list(request.stop)} if request.stop else {}

@@ -123,6 +123,7 @@ class OpenAIChat:
         from simulator.bounded import PLAIN, bound
 
         self._model = model
+        self._tells = False  # whether it has told a likelihood
         self._timeout = timeout
         pool = DefaultAioHttpClient(
             timeout=timeout,
@@ -147,7 +148,7 @@ class OpenAIChat:
         except openai.APIStatusError as error:
             raise self._refused(error) from error
         except ModelError as error:
-            raise ModelError(error.kind, f"{self.name}: {error}") from error
+            raise ModelError(error.kind, f"{self.name}: {error}", fatal=error.fatal) from error
         except TimeoutError as error:
             raise ModelError("transport", f"{self.name}: no answer in {self._timeout:g} s") from error
         except (openai.APIError, aiohttp.ClientError) as error:
@@ -158,7 +159,7 @@ class OpenAIChat:
 
     async def _likelihood(self, request: Request, start: float) -> Completion:
         """An empty answer with the likelihood of `request.given`. Other servers than the embedded one are asked for
-        prompt_logprobs; one that refuses them, or does not know them, ends the run."""
+        prompt_logprobs; one that refuses them before it has ever told any, or does not know them, ends the run."""
         import openai
 
         async def post(path: str, body: dict[str, Any]) -> Any:
@@ -169,13 +170,14 @@ class OpenAIChat:
             if self._server:
                 found = await by_steps(post, request)
             else:
-                found = await by_prompt(post, self._model, self.name, request)
+                found = await by_prompt(post, self._model, request)
+                self._tells = True
         except openai.BadRequestError as error:
-            if self._server:
+            if self._server or self._tells:
                 raise
-            raise ModelError("refused", f"{self.name} {NEEDS} ({first_line(error)})", fatal=True) from error
+            raise ModelError("refused", f"{NEEDS} ({first_line(error)})", fatal=True) from error
         except (KeyError, IndexError, AttributeError, TypeError) as error:
-            raise ModelError("transport", f"{self.name}: the answer has no probabilities ({error!r})") from error
+            raise ModelError("transport", f"the answer has no probabilities ({error!r})") from error
         return Completion("", "stop", seconds=round(time.perf_counter() - start, 4), seeding="kept", likelihood=found)
 
     def _body(self, request: Request) -> dict[str, Any]:

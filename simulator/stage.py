@@ -195,9 +195,10 @@ class Stage:
         if slot.parent not in thread.by_id:
             reason = "the message it answers was never written"
             return logged([unanswerable(slot, ask, cast, self.repeat, reason) for ask in cast.asks], cast)
-        judged = self.floor.real[slot.id].words if self.floor.mode == "replay" and self.floor.real else None
+        real = self.floor.real.by_id.get(slot.id) if self.floor.real else None
+        true = real.words if real else None
         async with self.gate:
-            return await take_turn(slot, thread, cast, judged, self.repeat)
+            return await take_turn(slot, thread, cast, true if self.floor.mode == "replay" else None, self.repeat, true)
 
     async def ask(self, slot: Slot, ask: Ask, prompt: str, readable: Readable) -> Turn:
         """A call that is no part of anybody's turn, for the scheduler."""

@@ -67,11 +67,14 @@ class Cast:
         return self.cards.of(history, without, opened) if self.show_card else Persona()
 
 
-async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None = None, repeat: int = 0) -> list[Turn]:
+async def take_turn(
+    slot: Slot, thread: Thread, cast: Cast, judged: str | None = None, repeat: int = 0, true: str | None = None
+) -> list[Turn]:
     """One person's turn: all asks of the cast in order, each logged when answered; what is logged is not asked again.
 
     `thread` may hold anything; only what is before the slot's moment is looked at. `judged`: the true words, for
-    judging asks in replay; without it they judge the reply of this same turn. A failed answer is a Turn with `failure`.
+    judging asks in replay; without it they judge the reply of this same turn. `true`: the true words, `judged` or not,
+    whose likelihood is asked; no prompt has them. A failed answer is a Turn with `failure`.
 
     Raises:
         ModelError: a fatal one, which every further call would meet too; nothing is logged for it.
@@ -102,9 +105,8 @@ async def take_turn(slot: Slot, thread: Thread, cast: Cast, judged: str | None =
     for ask, key in zip(cast.asks, keys, strict=True):
         turn = cast.log.done.get(key)
         if turn is None:
-            turn = await answer(
-                _asked(template, ask, cast), ask, shared, cast, judged if judged is not None else _own_words(turns)
-            )
+            words = judged if judged is not None else true if ask.weighs else _own_words(turns)
+            turn = await answer(_asked(template, ask, cast), ask, shared, cast, words)
             cast.log.append(turn)
         turns.append(turn)
     return turns

@@ -58,16 +58,49 @@ def test_several_answers_are_drawn_kept_and_counted_with_the_failed_ones() -> No
     assert told == {"path": "text", "samples": 5.0, "unread": 2.0, "mean": pytest.approx(16 / 3), "median": 4.0}
 
 
+def said(text: str, **odds: float) -> Completion:
+    return Completion(text, logprobs={token.replace("_", ""): math.log(p) for token, p in odds.items()})
+
+
+WHOLE = said("12", _12=0.5, _4=0.2, _100=0.05, many=0.25)  # a tokenizer that writes three digits at once
+
+
+@pytest.mark.parametrize(
+    ("done", "known", "mass"),
+    [
+        (WHOLE, "known", 0.75),
+        (said("12", _1=0.6, _4=0.2), "cut", 0.8),  # digit by digit, as it shows in the answer
+        (said("4", _1=0.3, _4=0.6), "cut", 0.9),  # as it may be: "1" can begin 123
+        (said("1234", _123=0.6, _12=0.2), "cut", 0.8),
+        (said("1,200", _1=0.6, _12=0.2), "cut", 0.8),
+        (said("12.5", _12=0.6, _4=0.2), "cut", 0.8),
+        (said("12", _12=0.3, _4=0.1, about=0.6), "weak", 0.4),
+        (Completion("12"), "weak", 0.0),
+    ],
+)
+def test_an_expectation_is_known_where_numbers_are_whole_tokens(done: Completion, known: str, mass: float) -> None:
+    found = IMPACT.expected(done)  # type: ignore[attr-defined]
+    assert found[1:] == (pytest.approx(mass), known)
+
+
 def test_an_expectation_weighs_the_numbers_among_the_first_tokens() -> None:
-    odds = {"2": 0.5, " 4": 0.25, "many": 0.25}
-    said = Completion("2", logprobs={t: math.log(p) for t, p in odds.items()})
-    made, [request] = played("impact:by=expected", said)
+    made, [request] = played("impact:by=expected", WHOLE)
     assert request.top_logprobs > 0
-    assert IMPACT.read(made, {"by": "expected"}) == pytest.approx(2 / 0.75)
-    assert IMPACT.detail(made, {"by": "expected"}) == {"path": "logprobs", "mass": pytest.approx(0.75)}
-    unsure = replace(made, completion=replace(said, logprobs={"2": math.log(0.1)}))
-    assert IMPACT.read(unsure, {"by": "expected"}) == 2.0
-    assert IMPACT.detail(unsure, {"by": "expected"})["path"] == "text"
+    assert IMPACT.read(made, {"by": "expected"}) == pytest.approx((12 * 0.5 + 4 * 0.2 + 100 * 0.05) / 0.75)
+    told = IMPACT.detail(made, {"by": "expected"})
+    assert told == {"path": "logprobs", "expectation": "known", "mass": pytest.approx(0.75)}
+
+
+def test_without_one_the_mean_of_the_answers_is_taken_and_the_share_is_a_column() -> None:
+    by = {"by": "expected"}
+    cut, _ = played("impact:by=expected,samples=3", said("12", _1=0.6, _4=0.2), "3", "9")
+    assert IMPACT.read(cut, by) == 8.0
+    assert (IMPACT.detail(cut, by)["path"], IMPACT.detail(cut, by)["expectation"]) == ("text", "cut")
+    known, _ = played("impact:by=expected", WHOLE)
+    lost = replace(known, slot=turn("impact", "", "t1_x").slot, completion=None, failure="transport")
+    model, *others = table(rows("impact:by=expected", known, lost))
+    assert (model.system, model.metrics["expectations"]) == (MODEL, 0.5)
+    assert all("expectations" not in cell.metrics for cell in others)
 
 
 def test_a_json_schema_is_sent_and_the_answer_read_by_its_fields_else_as_text() -> None:

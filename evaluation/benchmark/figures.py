@@ -15,14 +15,11 @@ from evaluation.benchmark.items import POSITIVE
 Counting = Literal["left_out", "wrong"]
 UNREAD = "unreadable"
 FILL = 1.0  # what a message starts with: stands for a number that could not be read
-STAMPS = {
-    "f1_positive": "F1 of the class positive, as for GPT and Claude",
-    "f1_weighted": "F1 weighted by support, as for LLaMA and DeepSeek",
-}
 
 
 def classification(truth: Sequence[str], said: Sequence[str | None], counting: Counting) -> dict[str, float]:
-    """accuracy, both F1, MCC (0 where a side has one class) and count; nan for nothing to count."""
+    """accuracy, F1 of the class positive (as there for GPT and Claude) and weighted by support (LLaMA and DeepSeek),
+    MCC (0 where a side has one class) and count; nan for nothing to count."""
     from sklearn.metrics import f1_score, matthews_corrcoef  # type: ignore[import-untyped]
 
     pairs = [(t, s or UNREAD) for t, s in zip(truth, said, strict=True) if s is not None or counting == "wrong"]
@@ -81,9 +78,10 @@ def mean_of(values: Sequence[float | None], counting: Counting) -> float:
     return math.fsum(kept) / len(kept) if kept else math.nan
 
 
-def stamp(name: str) -> str:
-    """What stands beside a figure of this name."""
+def stamp(name: str, embedder: str, told: str = "") -> str:
+    """What two values of a text's figure must share to stand in one column. `told`: the model of an optional one."""
     from evaluation.metrics import METRICS
 
-    known = {m.name: m for m in METRICS}.get({"bleu": "bleu_nltk"}.get(name, name))
-    return STAMPS.get(name) or (known.stamp() if known else "")
+    known = {m.name: m for m in METRICS}[{"bleu": "bleu_nltk"}.get(name, name)].stamp(embedder)
+    lowered = "bleu" * (name == "bleu") and "lower-cased"
+    return ", ".join(part for part in (known, lowered, told) if part)

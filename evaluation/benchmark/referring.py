@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Protocol
 
 from evaluation.benchmark import answers, figures, wording
@@ -11,8 +12,10 @@ from evaluation.benchmark.items import Item, TaskName
 from evaluation.benchmark.playing import Log
 from evaluation.benchmark.posts import Posts
 from evaluation.benchmark.spec import BenchSpec, Job
+from evaluation.bertscore import scores
+from evaluation.likelihood import WEIGHS, likelihood, values
 from evaluation.rows import MODEL
-from simulator.answering import turn_seed
+from simulator.answering import turn_seed, weighed
 from simulator.llm import LLM, ModelError, Request
 from simulator.prompt import prompt_hash
 from simulator.records import Turn
@@ -31,34 +34,44 @@ class Asked(Protocol):
 async def answer(  # noqa: PLR0913 - one caller; what makes one line of the log
     item: Item, repeat: int, job: Job, run: str, source: Asked, llm: LLM, log: Log
 ) -> None:
-    """Asks, unless the log has the answer, and logs it. A failed call is a logged turn.
+    """Asks what the log has no answer to, and logs it: the item's question and, beside its first answer, the likelihood
+    of the true text, where that is wanted. A failed call is a logged turn.
 
     Raises: ModelError, a fatal one; nothing is logged for it.
     """
     slot = slot_of(item)
-    if (slot.thread, slot.id, item.task, repeat) in log.done:
+    weighs = source.spec.likelihood and item.task == "generation" and repeat == 0
+    missing = [n for n in (item.task, *[WEIGHS] * weighs) if (slot.thread, slot.id, n, repeat) not in log.done]
+    if not missing:
         return
     words = wording.bench_wording(source.spec.templates)
     messages = wording.prompt(item, source.posts, source.spec.switches, words)
-    seed = turn_seed(job.seed, slot, item.task, repeat)
-    turn: dict[str, Any] = {
-        "run": run, "mode": "replay", "slot": slot, "ask": item.task, "repeat": repeat, "model": llm.name,
-        "retriever": "", "seed": seed, "prompt_hash": prompt_hash(messages, words.stamp), "recalled": (), "history": 0,
-        "distance": 1, "judged": None if item.task == "generation" else "real",
-    }  # fmt: skip
+    for name in missing:
+        turn = Turn(
+            run=run, mode="replay", slot=slot, ask=name, repeat=repeat, model=llm.name, retriever="",
+            seed=turn_seed(job.seed, slot, name, repeat), prompt_hash=prompt_hash(messages, words.stamp), recalled=(),
+            history=0, distance=1, judged=None if item.task == "generation" else "real",
+        )  # fmt: skip
+        if name == WEIGHS:
+            log.append(await weighed(turn, messages, str(item.truth), llm))
+        else:
+            request = Request(messages, MAX_TOKENS[item.task], TEMPERATURE[item.task], turn.seed)
+            log.append(await _answered(turn, request, llm))
+
+
+async def _answered(turn: Turn, request: Request, llm: LLM) -> Turn:
     try:
-        completion = await llm(Request(messages, MAX_TOKENS[item.task], TEMPERATURE[item.task], seed))
+        return replace(turn, completion=await llm(request))
     except ModelError as error:
         if error.fatal:
             raise
-        log.append(Turn(**turn, failure=error.kind, reason=str(error)[:300], attempts=error.attempts))
-    else:
-        log.append(Turn(**turn, completion=completion))
+        return replace(turn, failure=error.kind, reason=str(error)[:300], attempts=error.attempts)
 
 
-def row(item: Item, turn: Turn, job: Job, spec: BenchSpec) -> dict[str, Any]:
+def row(item: Item, turn: Turn, job: Job, spec: BenchSpec, likely: Turn | None = None) -> dict[str, Any]:
     """One row: what was asked, what each of the reference's two readers takes the answer for, and which switches were
-    on. Numbers that are none (nan, inf) are null there; `answer` has them as they came."""
+    on. Numbers that are none (nan, inf) are null there; `answer` has them as they came. `likely`: how likely the true
+    text of the item is, in the rows of all its answers."""
     done = turn.completion
     read = {reader: answers.read(item.task, done.text, reader) if done else None for reader in ("chat", "log")}
     found: dict[str, Any] = {
@@ -75,15 +88,25 @@ def row(item: Item, turn: Turn, job: Job, spec: BenchSpec) -> dict[str, Any]:
     if item.task == "generation":
         said = read["chat"]
         found["metrics"] = {} if said is None or not item.truth else figures.texts(str(item.truth), str(said))
+        if likely is not None and item.truth:
+            found["likelihood"] = likelihood(likely)
+            found["metrics"] |= values(found["likelihood"])
     return found
 
 
-def with_cosines(rows: list[dict[str, Any]], spec: BenchSpec) -> list[dict[str, Any]]:
-    """The rows, those of texts with their SBERT cosine among the metrics."""
+def with_models(rows: list[dict[str, Any]], spec: BenchSpec) -> list[dict[str, Any]]:
+    """The rows, those of texts with what takes a model among the metrics: their SBERT cosine, and what options name."""
+    from evaluation.measuring import ALIGNED, model_named
     from evaluation.metrics import cosine
     from memory.embed import open_embedder
 
-    pairs = [(r, str(r["truth"]), str(r["value"]["chat"])) for r in rows if r.get("metrics")]
+    said = [r for r in rows if r["task"] == "generation" and r["truth"] and r["value"]["chat"] is not None]
+    pairs = [(r, str(r["truth"]), str(r["value"]["chat"])) for r in said]
+    options = spec.options.get("generation", {})
+    for name, named in options.items():
+        like = scores([(true, said) for _, true, said in pairs], ALIGNED[name](named))
+        for row, *both in pairs:
+            row["metrics"][name] = like[both[0], both[1]]
     if pairs:
         model = open_embedder(spec.embedder)
         texts = sorted({text for _, *both in pairs for text in both})
@@ -91,6 +114,9 @@ def with_cosines(rows: list[dict[str, Any]], spec: BenchSpec) -> list[dict[str, 
         found = cosine(vectors[[at[t] for _, t, _ in pairs]], vectors[[at[s] for _, _, s in pairs]])
         for (row, _, _), value in zip(pairs, found.tolist(), strict=True):
             row["metrics"]["sbert"] = value
+    for row in rows:
+        if names := row.get("metrics"):
+            row["stamps"] = {n: figures.stamp(n, spec.embedder, model_named(n, options)) for n in names}
     return rows
 
 

@@ -21,11 +21,12 @@ from evaluation.benchmark.past import FilePast
 from evaluation.benchmark.playing import Log, Question, Source
 from evaluation.benchmark.posts import read_posts
 from evaluation.benchmark.reference import Reference
-from evaluation.benchmark.referring import answer, row, with_cosines
+from evaluation.benchmark.referring import answer, row, with_models
 from evaluation.benchmark.spec import BenchSpec, Job
 from evaluation.benchmark.targets import Target, choose
 from evaluation.benchmark.wording import bench_wording
 from evaluation.canary import Kept
+from evaluation.likelihood import WEIGHS
 from evaluation.rows import Scored
 from evaluation.sides import Side
 from memory import policy
@@ -204,9 +205,9 @@ class Referenced:
         return {}
 
     def questions(self, job: Job) -> list[Question]:
-        setting = cast(Setting, job.setting)
+        setting, weighs = cast(Setting, job.setting), self.spec.likelihood
         return [
-            Question((item.post, item.id, n), 1, self._ask(job, item, n))
+            Question((item.post, item.id, n), 1 + (weighs and task == "generation" and n == 0), self._ask(job, item, n))
             for task in self.spec.tasks
             for item in self.items(task, setting)
             for n in range(self.spec.answers(task))
@@ -238,12 +239,13 @@ class Referenced:
         setting = cast(Setting, job.setting)
         items = {(task, item.post, item.id): item for task in self.spec.tasks for item in self.items(task, setting)}
         known = [(items.get((cast(TaskName, t.ask), t.slot.thread, t.slot.id)), t) for t in turns]
-        found = [row(item, turn, job, self.spec) for item, turn in known if item is not None]
+        likely = {(t.slot.thread, t.slot.id): t for t in turns if t.ask == WEIGHS}
+        found = [row(i, t, job, self.spec, likely.get((i.post, i.id))) for i, t in known if i is not None]
         if not any(other.setting == setting for other in done):  # each setting has items of its own
             asked = {(r["task"], r["thread"], r["slot"]) for r in found}
             those = [item for key, item in items.items() if key in asked]
             found += await guesses(those, self.posts, self._past, self.spec.draw)
-        return with_cosines(found, self.spec)
+        return with_models(found, self.spec)
 
     @cached_property
     def _past(self) -> FilePast:

@@ -67,9 +67,10 @@ class BenchSpec(BaseModel):
     places: tuple[str, ...] = ()
     """Communities of corrected items; (): all."""
     options: dict[TaskName, dict[str, str]] = {}
-    """Of the tasks of the corrected protocol: sentiment: {positive: ">median"}. A task may name its own, too."""
+    """Of the tasks: sentiment: {positive: ">median"}. A task may name its own, too. By the reference those of
+    generation alone, which say how an answer is measured."""
     likelihood: bool = False
-    """Also ask how likely the true text is as the reply: bits per byte (corrected)."""
+    """Also ask how likely the true text is as the reply: bits per byte."""
     switches: Switches = Switches()
     shuffle: int | None = None
     """Seed of NP-Conv's shuffles (reference); null: none."""
@@ -127,8 +128,11 @@ class BenchSpec(BaseModel):
             Shard.of(self.shard)
             if self.protocol == "corrected":
                 cells(self.settings)
-            elif self.options or self.likelihood:
-                raise BadInput("options of tasks and likelihood go with the corrected protocol alone")
+            elif set(self.options) - {"generation"}:
+                raise BadInput(
+                    "the reference protocol says itself what is positive (a score above 0) and how a score is asked; "
+                    "options of sentiment and impact go with the corrected protocol"
+                )
             if self.likelihood and "generation" not in self.tasks:
                 raise BadInput("likelihood goes with the task generation; name it too")
             for name in self.settings if self.protocol == "reference" else ():

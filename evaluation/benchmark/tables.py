@@ -19,6 +19,7 @@ Row = dict[str, Any]
 CELL = ("setting", "policy", "model", "seed")
 NOWHERE = "(none)"  # items of posts that do not say their community
 EACH_BY_TRUTH = "each metric chosen by itself with the true text in hand"
+LIKELY = ("bits_per_byte", "likelihood_failed")  # of an item, not of its answers; a failed one has its value
 COUNTED: dict[str, Counting] = {"left out, as there": "left_out", "counted wrong": "wrong"}
 
 
@@ -164,10 +165,10 @@ def _texts(place: str, cell: tuple[str, ...], rows: Sequence[Row], failed: int) 
     def values(own: Sequence[Row], name: str) -> list[float | None]:
         return [row["metrics"].get(name) for row in own]
 
-    mean = {name: figures.mean_of(values(targets, name), "wrong") for name in names}
+    mean = {n: figures.mean_of(values(targets, n), "left_out" if n in LIKELY else "wrong") for n in names}
     yield Line("generation", place, cell, len(targets), failed, mean, f"mean of {most}, counted wrong")
     for drop in (True, False):
-        best = {n: [figures.best_of(values(own, n), drop) for own in each.values()] for n in names}
+        best = {n: [figures.best_of(values(own, n), drop) for own in each.values()] for n in names if n not in LIKELY}
         found = {name: figures.mean_of(chosen, "left_out") for name, chosen in best.items()}
         note = f"oracle best of {most}, left out, zeros {'left out (GPT there)' if drop else 'count'}"
         yield Line("generation", place, cell, len(each), failed, found, note)

@@ -133,6 +133,10 @@ METRICS = (
         "interval_score", "Interval score", "number", OWN, "width + 2 / (1 - coverage) x miss, unread = value alone",
         False, "interval_score", optional=True,
     ),
+    Metric(
+        "expectations", "Share of expectations", "number", OWN,
+        "answers whose numbers are whole tokens; of the others the mean is taken", None, "expectation", optional=True,
+    ),
     Metric("rouge1", "ROUGE-1", "text", "rouge-score", f"F, stemmer, {_CUT}", item="rouge1", headline=True),
     Metric("rougeL", "ROUGE-L", "text", "rouge-score", f"F, stemmer, {_CUT}", item="rougeL", headline=True),
     Metric("sbert", "SBERT", "text", OWN, "cosine", item="sbert", headline=True),

@@ -7,6 +7,7 @@ import math
 import re
 from math import fsum
 from statistics import median
+from typing import Literal
 
 from evaluation.positive import ABOVE, Cut
 from evaluation.tasks import NONE, Kind, Options
@@ -32,15 +33,16 @@ _GLUED = re.compile(r"[\w%]|/[0-9]|[.,][0-9]")  # 1e5, 3rd, 5%, 7/10, 1.2.3 are 
 
 def read(turn: Turn, options: Options = NONE) -> float | None:
     """The number answered, None where there is none that can be a score. Of several answers their median, or mean with
-    by=mean; with by=expected the mean of the numbers among the likeliest first tokens, where they weigh enough."""
-    if options.get("by") == "expected" and turn.completion is not None:
-        value, mass = expected(turn.completion.logprobs)
-        if mass >= FLOOR:
+    by=mean; with by=expected what `expected` says where it is known, else the mean of the answers."""
+    by = options.get("by")
+    if by == "expected" and turn.completion is not None:
+        value, _, known = expected(turn.completion)
+        if known == "known":
             return value
     found = [value for value in _values(turn) if value is not None]
     if not found:
         return None
-    return fsum(found) / len(found) if options.get("by") == "mean" else float(median(found))
+    return fsum(found) / len(found) if by in ("mean", "expected") else float(median(found))
 
 
 def truth(message: Message, cut: Cut = ABOVE) -> float | None:
@@ -49,14 +51,15 @@ def truth(message: Message, cut: Cut = ABOVE) -> float | None:
 
 def detail(turn: Turn, options: Options = NONE) -> dict[str, float | str]:
     """`path` is "text", "json" or "logprobs". Of several answers `samples`, `unread` (failed calls too), `mean` and
-    `median`; of an expectation its `mass`; of an interval `low` and `high`, where both were said."""
+    `median`; of by=expected what `expected` says as `expectation` and `mass`; of an interval `low` and `high`, where
+    both were said."""
     done = turn.completion
     if done is None:
         return {}
     told: dict[str, float | str] = {"path": "text" if stated(done.text) is None else "json"}
     if options.get("by") == "expected":
-        _, mass = expected(done.logprobs)
-        told |= {"mass": mass} | ({"path": "logprobs"} if mass >= FLOOR else {})
+        _, mass, known = expected(done)
+        told |= {"expectation": known, "mass": mass} | ({"path": "logprobs"} if known == "known" else {})
     if turn.samples:
         values = _values(turn)
         found = [value for value in values if value is not None]
@@ -102,13 +105,21 @@ def interval(text: str) -> tuple[float, float] | None:
     return None if low is None or high is None or low > high else (low, high)
 
 
-def expected(logprobs: dict[str, float]) -> tuple[float, float]:
-    """(mean, mass) of first tokens that are whole numbers: each weighted by its probability, and how much that is in
-    all. The beginning of a longer number counts as itself, so numbers that a tokenizer cuts come out too small. (0, 0)
-    without any."""
-    weights = [(int(t), math.exp(p)) for t, p in logprobs.items() if t.strip().isdecimal() and len(t) < 9]
+def expected(done: Completion) -> tuple[float, float, Literal["known", "weak", "cut"]]:
+    """(mean, mass, whether that is an expectation) of the first tokens that are whole numbers: each weighted by its
+    probability, and how much that is in all.
+
+    "weak": they have less than FLOOR, since mostly something else was meant. "cut": the first token need not be the
+    whole number. The answer's own runs on after it, or no token of two digits is among them, as where a tokenizer
+    writes digit by digit (SmolLM2, Qwen, Mistral; not o200k or Llama 3, which write three at once): there "1" may
+    begin 123, and what follows is told of the answer alone. A token of three digits counts as itself.
+    """
+    weights = [(t.strip(), math.exp(p)) for t, p in done.logprobs.items() if t.strip().isdecimal() and len(t) < 9]
     mass = fsum(weight for _, weight in weights)
-    return (fsum(n * weight for n, weight in weights) / mass if mass else 0.0), min(mass, 1.0)
+    mean = fsum(int(n) * weight for n, weight in weights) / mass if mass else 0.0
+    said, numbers = _NUMBER.search(done.text), {n for n, _ in weights}
+    whole = max(map(len, numbers), default=0) > 1 and said is not None and said.group().replace(",", "") in numbers
+    return mean, min(mass, 1.0), "weak" if mass < FLOOR else "known" if whole else "cut"
 
 
 def parse(text: str, cut: bool = False) -> float | None:
