@@ -28,6 +28,7 @@ from memory.store import MemoryStore
 from simulator.records import Slot
 
 TEXTS = ("rouge1", "rougeL", "meteor", "bleu", "chrf")
+WORDS_AND_SIGNS = re.compile(r"\w+|[^\w\s]")  # tokens of METEOR's further column
 STRANGERS = 10  # replies of others, from which an oracle chooses
 ORACLE = 300  # targets that it does so for
 
@@ -86,7 +87,8 @@ def text_rows(known: Sequence[Known], truth: Sequence[str]) -> list[tuple[str, .
     rows = []
     for name, values in said.items():
         each = [texts.overlaps(t, s) for t, s in zip(truth, values, strict=True)]
-        rows.append((name, *(f"{np.mean([e[m] for e in each]):.4f}" for m in TEXTS)))
+        signs = [texts.meteor(t, s, WORDS_AND_SIGNS.findall) for t, s in zip(truth, values, strict=True)]
+        rows.append((name, *(f"{np.mean([e[m] for e in each]):.4f}" for m in TEXTS), f"{np.mean(signs):.4f}"))
     return [*rows, *_oracle(known[:ORACLE], truth)]
 
 
@@ -116,7 +118,7 @@ def _oracle(known: Sequence[Known], truth: Sequence[str]) -> list[tuple[str, ...
         return []
     values = np.array(each)
     single, best = f"{values.mean():.4f}", f"{values.max(axis=1).mean():.4f}"
-    blank = ("",) * (len(TEXTS) - 1)
+    blank = ("",) * len(TEXTS)
     return [(f"strangers, one ({len(each)} targets)", single, *blank), ("strangers, oracle of 10", best, *blank)]
 
 
@@ -133,8 +135,9 @@ def main() -> None:
     title = f"{len(known)} targets of {len({one.slot.author for one in known})} people"
     columns = ["MAE", "RMSE", "MAE, log scale", "Spearman"]
     show(f"Scores, {title}", ["guess", *columns], score_rows(known, [float(m.score or 0) for m in real]), right=columns)
-    show(f"Texts, {title}; METEOR with {texts.wordnet_name()}", ["guess", *TEXTS],
-         text_rows(known, [m.words for m in real]), right=list(TEXTS))  # fmt: skip
+    columns = [*TEXTS, "meteor, words and signs"]
+    show(f"Texts, {title}; METEOR with {texts.wordnet_name()}", ["guess", *columns],
+         text_rows(known, [m.words for m in real]), right=columns)  # fmt: skip
     store.close()
 
 

@@ -38,7 +38,7 @@ def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], righ
     numbers = set(right)
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
     for column in columns:
-        table.add_column(column, justify="right" if column in numbers else "left")
+        table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
     console().print(table)
@@ -70,12 +70,12 @@ class Live:
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=16),
                 MofNCompleteColumn(),
-                TextColumn("{task.fields[note]}"),
                 TextColumn("left"),
                 TimeRemainingColumn(compact=True),
                 console=self._console,
             )
         self._tasks: dict[str, Any] = {}
+        self._note = ""  # below the bars, where there is room for all of it
         self._said = 0.0
         self._began: dict[str, tuple[float, int]] = {}
         self._ended: dict[str, int] = {}
@@ -107,15 +107,18 @@ class Live:
 
     def _shown(self) -> Any:
         from rich.console import Group
+        from rich.text import Text
 
-        return Group(*([self.above()] if self.above else []), *([self._bar] if self._bar else []))
+        noted = [Text(self._note, no_wrap=False, overflow="fold")] if self._note else []
+        return Group(*([self.above()] if self.above else []), *([self._bar] if self._bar else []), *noted)
 
     def __call__(self, what: str, done: int, total: int | None = None, note: str = "") -> None:
         """Shows that `done` of `total` of `what` are finished."""
         if self._bar is not None:
             if what not in self._tasks:
-                self._tasks[what] = self._bar.add_task(what, total=total, note=note)
-            self._bar.update(self._tasks[what], completed=done, total=total, note=note)
+                self._tasks[what] = self._bar.add_task(what, total=total)
+            self._bar.update(self._tasks[what], completed=done, total=total)
+            self._note = note
             return
         now = time.monotonic()
         first = self._began.setdefault(what, (now, done))
@@ -134,6 +137,12 @@ def _left(first: tuple[float, int], now: float, done: int, total: int | None) ->
     return f", {(now - began) / (done - at) * (total - done):.0f} s left"
 
 
+def failed(progress: Progress) -> str:
+    """ "3 failed (1 empty, 2 copied)"."""
+    classes = ", ".join(f"{n} {kind}" for kind, n in sorted(progress.failures.items()))
+    return f"{progress.failed} failed" + (f" ({classes})" if classes else "")
+
+
 def watch(live: Live, usage: Usage, what: str) -> Any:
     """A watcher for simulator.run.simulate that feeds `live` with calls, tokens and speed."""
     began = time.monotonic()
@@ -142,7 +151,7 @@ def watch(live: Live, usage: Usage, what: str) -> Any:
         speed = (usage.tokens_in - usage.cached + usage.tokens_out) / max(0.001, time.monotonic() - began)
         share = usage.cached / usage.tokens_in if usage.tokens_in else 0
         note = f"{usage.tokens_in + usage.tokens_out:,} tokens, {share:.0%} cached, {speed:.0f}/s"
-        note += f", {progress.failed} failed" if progress.failed else ""
+        note += f", {failed(progress)}" if progress.failed else ""
         live(what, progress.calls_done, progress.calls, note)
 
     return seen

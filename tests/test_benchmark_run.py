@@ -22,6 +22,7 @@ from evaluation.benchmark.reference import Reference
 from evaluation.benchmark.sources import open_source
 from evaluation.benchmark.spec import BenchSpec
 from evaluation.cli import main
+from evaluation.metrics import of_kind
 from evaluation.playing import Sitting
 from evaluation.rows import BASELINE
 from evaluation.tasks import load
@@ -313,3 +314,26 @@ def test_shards_share_the_items_and_make_the_rows_of_one_process(corpus: Path, t
     assert [row | {"seconds": 0} for row in loaded(tmp_path / "parts")] == plain
     with pytest.raises(BadInput, match="2/4"):
         spec(corpus, shard="3/2")
+
+
+def test_all_measures_the_skill_beside_each_baseline_and_the_classes_of_failures_are_printed(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(request: Request) -> Any:
+        return ModelError("content_filter", "no") if "number" in request.messages[-1][1] else say(request)
+
+    bench(spec(corpus, settings=("own/tree", "none/tree")), tmp_path, lambda name: Scripted(answer))
+    printed = capsys.readouterr().out
+    assert "6 failed (6 content_filter)" in printed
+    shown = printed.split("further measures\n")
+    assert [part.split("\n")[0].split()[3:] for part in shown[1:]] == [
+        [m.name for m in of_kind(load(task).KIND) if not m.headline] for task in TASKS
+    ]
+    made = [line for line in tables.lines(loaded(tmp_path)) if line.task == "impact" and not line.place]
+    assert [line.cell[0].startswith(BASELINE) for line in made] == [False] * 2 + [True] * (len(made) - 2)
+    cells, rows = tables.skills(made)
+    assert cells == ["own/tree recency:k=2 fake:scripted 0", "none/tree fake:scripted 0"]
+    mae = {line.cell[0]: line.values["mae"] for line in made}
+    one = {row[0]: row[1:] for row in rows}["baseline:one"]
+    assert one == [tables.shown(1 - mae[cell] / mae["baseline:one"]) for cell in ("own/tree", "none/tree")]
+    assert tables.skills([line for line in tables.lines(loaded(tmp_path)) if line.task == "generation"]) == ([], [])

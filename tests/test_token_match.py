@@ -20,6 +20,10 @@ def test_pairs_have_the_values_measured_before() -> None:
 def test_f_is_that_of_the_nearest_on_both_sides() -> None:
     one, other = np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32)[:1]
     assert match(one, other) == pytest.approx(2 * 1 * (1 / 3) / (1 + 1 / 3))
+    true = np.array([[1, 0], [0, 1]], np.float32)
+    said = np.array([[0.6, 0.8], [1, 0], [0, -1]], np.float32)
+    precision, recall = (0.8 + 1 + 0) / 3, (1 + 0.8) / 2
+    assert match(true, said) == pytest.approx(2 * precision * recall / (precision + recall))
     assert match(one, one) == 1.0 and match(one, -other) == 0.0 and match(one, one[:0]) == 0.0
 
 

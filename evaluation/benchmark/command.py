@@ -20,7 +20,7 @@ from evaluation.benchmark.sources import open_source
 from evaluation.benchmark.spec import BenchSpec, Job
 from evaluation.benchmark.switches import Switches
 from evaluation.canary import Kept
-from evaluation.console import Live, show
+from evaluation.console import Live, failed, show
 from evaluation.helping import show_gain
 from evaluation.planned import lines
 from evaluation.playing import Models, Sitting
@@ -157,11 +157,16 @@ def list_names() -> None:
 
 
 def print_tables(found: Sequence[dict[str, Any]], show_published: bool = False) -> None:
-    """One table a task over all items, then one by community, then the published rows."""
+    """For each task: the first columns over all items, then the further ones and the skill beside each baseline, the
+    first by community, and the published rows."""
     made = tables.lines(found)
     for task in [t for t in TASKS if any(line.task == t for line in made)]:
         own = [line for line in made if line.task == task]
         _print(f"{task}, all items", [line for line in own if not line.place])
+        _print(f"{task}, further measures", [line.further for line in own if line.more and not line.place])
+        cells, rows = tables.skills(own)
+        if cells and rows:
+            show(f"{task}, skill: 1 - error / the baseline's", ["beside", *cells], rows, right=cells)
         _print(f"{task}, by community", [line for line in own if line.place])
         if show_published:
             _print_published(task)
@@ -203,7 +208,7 @@ def _watch(live: Live, spec: BenchSpec, meters: dict[str, Usage]) -> Callable[[P
         note += f", {made / max(0.001, time.monotonic() - began):.1f} calls/s"
         spent = _money(spec, job.model, usage)
         note += f", cost {spent}" if spent else ""
-        note += f", {progress.failed} failed" if progress.failed else ""
+        note += f", {failed(progress)}" if progress.failed else ""
         live("bench", progress.calls_done, progress.calls, note)
 
     return seen
@@ -219,9 +224,7 @@ def _money(spec: BenchSpec, model: str, usage: Usage) -> str:
 
 def _spent(spec: BenchSpec, progress: Progress, meters: dict[str, Usage]) -> str:
     made = progress.calls_done - progress.found
-    lines = [
-        f"{progress.threads} cells, {made} calls made, {progress.found} found in the logs, {progress.failed} failed"
-    ]
+    lines = [f"{progress.threads} cells, {made} calls made, {progress.found} found in the logs, {failed(progress)}"]
     for name, used in meters.items():
         spent = _money(spec, name, used)
         lines.append(

@@ -101,8 +101,7 @@ async def _play(  # noqa: PLR0913 - one caller; the parts of one cell
     spec: BenchSpec, job: Job, source: Source, folder: Path, llm: LLM, progress: Progress, watch: Watch
 ) -> None:
     def seen(turn: Turn) -> None:
-        progress.calls_done += 1
-        progress.failed += turn.failure is not None
+        progress.count(turn)
         watch(progress, job)
 
     wanted = manifest(spec, job, source, llm.name, folder)
@@ -113,8 +112,7 @@ async def _play(  # noqa: PLR0913 - one caller; the parts of one cell
     def found(turn: Turn) -> None:
         if (turn.slot.thread, turn.slot.id, turn.repeat) in mine:
             progress.found += 1
-            progress.calls_done += 1
-            progress.failed += turn.failure is not None
+            progress.count(turn)
 
     place = shard.place(folder)
     place.mkdir(parents=True, exist_ok=True)

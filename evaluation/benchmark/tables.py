@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evaluation.benchmark import figures
 from evaluation.benchmark.domains import places
 from evaluation.benchmark.figures import Counting
 from evaluation.benchmark.items import POSITIVE
-from evaluation.metrics.numbers import expected_max
+from evaluation.metrics.numbers import expected_max, skill
 from evaluation.rows import BASELINE, MODEL
 from evaluation.stats import Interval
 
@@ -26,7 +26,7 @@ COUNTED: dict[str, Counting] = {"left out, as there": "left_out", "counted wrong
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line of a table. `cell`: setting, policy, model, seed; for a baseline its name alone. `note`: how it was read
-    and counted. `intervals`: of values, by metric, where they are known."""
+    and counted. `intervals`: of values, by metric, where they are known. `more`: values of further measures."""
 
     task: str
     place: str  # "" over all
@@ -36,6 +36,12 @@ class Line:
     values: dict[str, float]
     note: str = ""
     intervals: Mapping[str, Interval] = field(default_factory=dict)
+    more: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def further(self) -> Line:
+        """The same line with its further measures alone."""
+        return replace(self, values=self.more, more={}, intervals={})
 
     def shown(self, name: str) -> str:
         """A value as a cell of a table, with its interval."""
@@ -70,7 +76,7 @@ def _grouped(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
 def _corrected(rows: Sequence[Row], place: str) -> Iterable[Line]:
     from dataclasses import fields
 
-    from evaluation.metrics import headline, optional
+    from evaluation.metrics import headline, of_kind, optional
     from evaluation.rows import Scored
     from evaluation.scoring import table
 
@@ -79,18 +85,32 @@ def _corrected(rows: Sequence[Row], place: str) -> Iterable[Line]:
     for row in rows:
         name = tuple(str(row[n]) for n in CELL) if row["system"] == MODEL else (str(row["system"]),)
         cells.setdefault(name, []).append(row)
-    for name, those in cells.items():
+    for name, those in sorted(cells.items(), key=lambda cell: cell[0][0].startswith(BASELINE)):  # models first
         for cell in table(Scored(**{k: v for k, v in row.items() if k in own}) for row in those):
             shown = [*headline(cell.kind), *(m for m in optional(cell.kind) if m.name in cell.metrics)]
             values = {m.name: cell.metrics[m.name] for m in shown}
             answers = answered(those) if cell.kind == "text" and cell.system == MODEL else {}
             most = min(map(len, answers.values()), default=1)
             note = f"mean of {most}" if most > 1 else ""
-            yield Line(cell.task, place, name, cell.asked, cell.failed, values, note, cell.intervals)
+            more = {m.name: cell.metrics[m.name] for m in of_kind(cell.kind) if not m.headline}
+            yield Line(cell.task, place, name, cell.asked, cell.failed, values, note, cell.intervals, more)
             for k in sorted({2, most}) if most > 1 else ():
                 best = {m.name: _best(answers.values(), m.item, k) for m in headline(cell.kind)}
                 note = f"expected best of {k}, {EACH_BY_TRUTH}"
                 yield Line(cell.task, place, name, len(answers), cell.failed, best, note)
+
+
+def skills(made: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
+    """(columns, rows): a row a baseline, a column a model's cell, by how much that errs less over all items. Labels by the
+    Brier score, numbers by MAE; of the corrected protocol."""
+    errors = {
+        line.cell: line.more.get("brier", line.values.get("mae")) for line in made if line.more and not line.place
+    }
+    known = {cell: error for cell, error in errors.items() if error is not None}
+    models = [cell for cell in known if not cell[0].startswith(BASELINE)]
+    others = [cell for cell in known if cell[0].startswith(BASELINE)]
+    rows = [[other[0], *(shown(skill(known[model], known[other])) for model in models)] for other in others]
+    return [" ".join(filter(None, cell)) for cell in models], rows
 
 
 def answered(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -71,14 +72,15 @@ def bleu_nltk(truth: str, guess: str) -> float:
     return float(sentence_bleu([_split(truth[:TEXT_LIMIT])], said, smoothing_function=SmoothingFunction().method1))
 
 
-def meteor(truth: str, guess: str) -> float:
-    """METEOR by NLTK (alpha 0.9, beta 3, gamma 0.5), 0 to 1; an equal single word gets 0.5.
+def meteor(truth: str, guess: str, split: Callable[[str], Sequence[str]] | None = None) -> float:
+    """METEOR by NLTK (alpha 0.9, beta 3, gamma 0.5), 0 to 1; an equal single word gets 0.5. `split`: into tokens; None:
+    by Treebank's rules.
 
     Synonyms count only where NLTK's WordNet is on this machine: see the stamp.
     """
     from nltk.translate.meteor_score import single_meteor_score  # type: ignore[import-untyped]
 
-    true, said = _split(truth[:TEXT_LIMIT]), _split(guess[:TEXT_LIMIT])
+    true, said = (split or _split)(truth[:TEXT_LIMIT]), (split or _split)(guess[:TEXT_LIMIT])
     if not true or not said:
         return 0.0
     return float(single_meteor_score(true, said, stemmer=_stemmer(), wordnet=_wordnet()))
