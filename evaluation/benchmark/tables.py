@@ -101,8 +101,8 @@ def _corrected(rows: Sequence[Row], place: str) -> Iterable[Line]:
 
 
 def skills(made: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
-    """(columns, rows): a row a baseline, a column a model's cell, by how much that errs less over all items. Labels by the
-    Brier score, numbers by MAE; of the corrected protocol."""
+    """(columns, rows): a row a baseline, a column a model's cell: by how much that errs less over all items. Labels by
+    the Brier score, numbers by MAE; of the corrected protocol."""
     errors = {
         line.cell: line.more.get("brier", line.values.get("mae")) for line in made if line.more and not line.place
     }
