@@ -165,6 +165,8 @@ def test_a_scatter_on_a_log_scale_has_ticks_at_tens_and_the_line_of_equality() -
     assert [label for _, label in found.x_ticks] == ["−1", "0", "1", "10", "100"]
     places = [x for x, _ in found.x_ticks]
     assert places == sorted(places) and found.equality[0] < found.equality[2] and found.equality[1] > found.equality[3]
+    small = picture(sheet(("a", 0, 1.0), ("b", 9, 2.0), plot=Plot("scatter", "n", "value", equality=True, log=True)))
+    assert small is not None and [label for _, label in small.x_ticks] == ["0", "1", "2", "5"]
 
 
 def test_more_series_or_bars_than_can_be_told_apart_stay_in_the_table() -> None:

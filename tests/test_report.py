@@ -80,8 +80,8 @@ def fits(rows, n: int, field: str, value: str) -> bool:
 
 
 def test_cost_says_tokens_cached_share_and_seconds(tmp_path) -> None:
-    row = re.search(r"all</th>(.*?)</tr>", made(tmp_path, TURNS), re.S)
-    cells = re.findall(r"<td>(.*?)</td>", row[1] if row else "")
+    row = re.search(r">all</a></th>(.*?)</tr>", made(tmp_path, TURNS), re.S)
+    cells = re.findall(r"<td><a [^>]*>(.*?)</a></td>", row[1] if row else "")
     assert cells == ["4", "0", "0", "280", "0.57", "11", "1.2", "0.50"]
 
 

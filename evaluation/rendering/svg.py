@@ -14,6 +14,7 @@ WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 60, 12, 12, 44  # narrow, so that 12 px l
 HEIGHT = 250
 SERIES = 6  # colours that can be told apart; what is beyond stands in the table alone
 BARS = 30
+FEWEST = 3  # ticks of an axis that is log-like; of fewer, some more are put between
 STEP, THICK, NAME = 22, 13, 150  # of bars: pitch, thickness, room for names
 
 
@@ -154,9 +155,12 @@ def _axis(
         marks = [(float(n), _short(place)) for n, place in enumerate(places) if n % every == 0]
     elif log:
         low, high = min(0.0, *values), max(*values, _log(1))
-        tens = [10**n for n in range(9)]
-        numbers = [*(-t for t in reversed(tens)), 0, *tens]
-        marks = [(_log(n), number(n, 0)) for n in numbers if low - 1e-9 <= _log(n) <= high + 1e-9]
+        for steps in ((1,), (1, 3), (1, 2, 5)):  # as few as tell where a point stands
+            places_up = [step * 10**n for n in range(9) for step in steps]
+            numbers = [*(-t for t in reversed(places_up)), 0, *places_up]
+            marks = [(_log(n), number(n, 0)) for n in numbers if low - 1e-9 <= _log(n) <= high + 1e-9]
+            if len(marks) > FEWEST:
+                break
     else:
         low, high = min(values), max(values)
         if high - low < 1e-9:

@@ -68,9 +68,10 @@ function rowsView(rows, open) {
       const sign = sort.value === "low" ? 1 : -1;
       chosen.sort((a, b) => sign * (of(a) - of(b)));
     }
-    const titles = ["Person", "Community", "Task", "System", "Truth", "Answer", ...shown.map((m) => TITLES[m]), "Turn"];
-    head.replaceChildren(make("tr", null, titles.map((title, n) =>
-      make("th", { scope: "col", class: n < 6 || title === "Turn" ? "words" : null }, title))));
+    const measured = shown.map((m) => TITLES[m]);  // what is read first stands first: a phone shows no more
+    const titles = ["Person", "Truth", "Answer", ...measured, "Turn", "Task", "System", "Community"];
+    head.replaceChildren(make("tr", null, titles.map((title) =>
+      make("th", { scope: "col", class: measured.includes(title) ? null : "words" }, title))));
     pages.start(chosen.length);
   }
 
@@ -83,16 +84,16 @@ function rowsView(rows, open) {
     const answer = failed ? make("span", { class: "warn" }, `failed: ${failed}${why ? `, ${why}` : ""}`) : said(rows.value[n]);
     return make("tr", { class: value(n, "system") === "model" ? "model" : null },
       make("th", { scope: "row", class: "words" }, name(safe(n, "user"))),
-      make("td", { class: "words" }, name(safe(n, "place"))),
-      make("td", { class: "words" }, `${value(n, "task")}, ${value(n, "mode")}`),
-      make("td", { class: "words" }, shortly("system", safe(n, "system"))),
       make("td", { class: "words long", dir: "auto" }, said(rows.truth[n]) || make("span", { class: "soft" }, "unknown")),
       make("td", { class: "words long", dir: "auto" }, answer),
       shown.map((metric) => make("td", null, number(rows.metrics[metric][n]))),
       make("td", { class: "words" }, make("a", { href: "#threads", onclick: (event) => {
         event.preventDefault();
         open(n);
-      } }, "open", make("span", { class: "sr" }, ` the turn of ${safe(n, "user")}`))));
+      } }, "open", make("span", { class: "sr" }, ` the turn of ${safe(n, "user")}`))),
+      make("td", { class: "words" }, `${value(n, "task")}, ${value(n, "mode")}`),
+      make("td", { class: "words" }, shortly("system", safe(n, "system"))),
+      make("td", { class: "words" }, name(safe(n, "place"))));
   }
 
   // Sets the filter to a query such as "mode=replay&task=impact"; what is no field of the form is kept beside it.

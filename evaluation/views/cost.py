@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from evaluation import tasks
 from evaluation.costs import costs
+from evaluation.rows import MODEL
 from evaluation.sheet import Column, Sheet
 from simulator.asked import Answered
 from simulator.records import Turn
@@ -13,6 +15,7 @@ from simulator.records import Turn
 def cost(turns: Sequence[Turn], answered: Sequence[Answered] = ()) -> Sheet:
     """One row for each ask, for what memory and profiles asked beside the turns, and for all."""
     rows = costs(turns, answered)
+    of_ask = {task.ASK.name: name for name in tasks.names() if (task := tasks.load(name))}
     priced = any(row.cost is not None for row in rows)
     return Sheet(
         "cost",
@@ -45,4 +48,13 @@ def cost(turns: Sequence[Turn], answered: Sequence[Answered] = ()) -> Sheet:
             )
             for row in rows
         ),
+        tuple(_where(row.name, of_ask, turns) for row in rows),
     )
+
+
+def _where(name: str, of_ask: Mapping[str, str], turns: Sequence[Turn]) -> Mapping[str, str]:
+    """The scored rows of the calls; {} for calls that have none, such as a memory's own."""
+    found = {"run": turns[0].run, "system": MODEL} if turns else {}
+    if name in of_ask:
+        return {**found, "task": of_ask[name]}
+    return found if name == "all" else {}
