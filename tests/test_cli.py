@@ -197,7 +197,7 @@ def test_an_unknown_embedder_is_answered_with_the_list(tmp_path: Path, capsys: S
         (["--model", "openai:gpt", "--base-url", "http://127.0.0.1:1/v1"], ["127.0.0.1:1/v1", "refused", "--base-url"]),
         (["--model", "openai:gpt", "--base-url", "127.0.0.1"], ["'127.0.0.1'", "http://127.0.0.1:8000/v1"]),
         (["--base-url", "http://127.0.0.1:1/v1"], ["--base-url", "'embedded'"]),
-        (["--mode", "free"], ["mode free", "needs openings"]),
+        (["--mode", "free"], ["a new thread needs its community", "--place", "--openings"]),
         (["--probe", "mood"], ["'mood'", "impact", "sentiment"]),
         (["--threads", "-3"], ["threads = -3", "1 thread or more"]),
         (["--threads", "0"], ["threads = 0", "1 thread or more"]),
