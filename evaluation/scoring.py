@@ -62,7 +62,8 @@ async def score(
         name, task = known_tasks[turn.ask]
         own = (options or {}).get(turn.ask, {})
         made = await _rows(turn, name, task, threads[turn.slot.thread], store, own)
-        other = weighed.get((turn.run, turn.mode, turn.slot.thread, turn.slot.id, WEIGHS, turn.repeat))
+        place = turn.run, turn.mode, turn.slot.thread, turn.slot.id, WEIGHS
+        other = weighed.get((*place, turn.repeat)) or (weighed.get((*place, 0)) if turn.mode == "replay" else None)
         if other is not None and turn.ask == REPLY:
             made[0] = replace(made[0], detail=made[0].detail | likelihood(other))
         rows += made

@@ -106,10 +106,13 @@ def test_a_benchmark_asks_it_and_keeps_no_words(tmp_path: Path) -> None:
 
     spec = BenchSpec.of(
         {"data": str(tmp_path / "corpus"), "tasks": ["generation"], "settings": ["own/tree"], "models": ["fake"],
-         "policies": ["recency:k=2"], "items": 3, "earlier": 3, "likelihood": True}
+         "policies": ["recency:k=2"], "items": 3, "earlier": 3, "repeats": 2, "likelihood": True}
     )  # fmt: skip
-    assert bench(spec, tmp_path / "out", lambda name: Scripted(answer)).calls == 6
-    [line] = [line for line in tables.lines(loaded(tmp_path / "out")) if line.cell[0] == "own/tree" and not line.place]
+    progress = bench(spec, tmp_path / "out", lambda name: Scripted(answer))
+    assert progress.calls == progress.calls_done == 3 * 2 + 3  # once for all answers to an item
+    line, *_ = [
+        line for line in tables.lines(loaded(tmp_path / "out")) if line.cell[0] == "own/tree" and not line.place
+    ]
     assert 0 < line.values["bits_per_byte"] < UNIFORM and line.values["likelihood_failed"] == 0
     logs = "".join(file.read_text() for file in (tmp_path / "out" / "cells").rglob("*.ndjson"))
     assert asked and not any(words in logs for words in asked)

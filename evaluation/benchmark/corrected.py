@@ -66,7 +66,7 @@ async def ask_item(  # noqa: PLR0913 - one caller; what makes one row
     own = replace(
         cast,
         past=Elsewhere(store, person, thread),
-        asks=asks(target, cell, spec, cut_of(target, spec, store)),
+        asks=asks(target, cell, spec, cut_of(target, spec, store), repeat),
         budget=replace(cast.budget, tree=cell.conversation == "tree"),
         cards=Cards(),  # of this past alone
     )
@@ -90,15 +90,15 @@ def worded(name: TaskName, spec: Wanted) -> Ask:
     return opted(tasks.ask(name, spec.templates), spec.options.get(name, {}))
 
 
-def asks(target: Target, cell: Cell, spec: Wanted, cut: Cut = ABOVE) -> tuple[Ask, ...]:
+def asks(target: Target, cell: Cell, spec: Wanted, cut: Cut = ABOVE, repeat: int = 0) -> tuple[Ask, ...]:
     """The tasks' questions, each after one more example: of the cell's person, of nobody where there is no memory. The
-    message that a task judges stands before all of them."""
+    message that a task judges stands before all of them. A likelihood is the same in every repeat: it is asked once."""
     lent = {"own": target.own_case, "other": target.other_case, "none": NOBODY}[cell.memory]
     found = []
     for name in spec.tasks:
         ask = worded(name, spec)
         found.append(replace(ask, examples=(*ask.examples, example(name, lent, ask, cut, spec.templates))))
-    return weighing(found) if spec.likelihood else tuple(found)
+    return weighing(found) if spec.likelihood and repeat == 0 else tuple(found)
 
 
 def example(name: TaskName, shown: Case, ask: Ask, cut: Cut = ABOVE, folder: Path | None = None) -> tuple[str, str]:

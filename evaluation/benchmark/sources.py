@@ -89,12 +89,12 @@ class Corrected:
         return choose(self.store, spec.items, spec.draw, spec.earlier, spec.places, self._watch)
 
     def questions(self, job: Job) -> list[Question]:
-        calls = len(self.spec.tasks) + self.spec.likelihood
+        calls, weighs = len(self.spec.tasks), self.spec.likelihood
         repeats = max(self.spec.answers(task) for task in self.spec.tasks)
         make = cache(lambda: policy.load(memory.retrievers, job.policy or "none"))
         CorpusDoors(self.store, _nobody).check(make())
         return [
-            Question((t.slot.thread, t.id, n), calls, self._ask(job, t, n, make()))
+            Question((t.slot.thread, t.id, n), calls + (weighs and n == 0), self._ask(job, t, n, make()))
             for t in self.targets
             for n in range(repeats)
         ]
