@@ -162,9 +162,14 @@ class OpenAIChat:
         prompt_logprobs; one that refuses them before it has ever told any, or does not know them, ends the run."""
         import openai
 
+        spent: list[Usage] = []  # the embedded server's steps tell none
+
         async def post(path: str, body: dict[str, Any]) -> Any:
             root = self._server.base_url.removesuffix("/v1") if self._server else ""
-            return await self._client.post(root + path, body=body, cast_to=object)
+            answer: Any = await self._client.post(root + path, body=body, cast_to=object)
+            if isinstance(answer, dict) and answer.get("usage"):
+                spent.append(msgspec.convert(answer["usage"], Usage))
+            return answer
 
         try:
             if self._server:
@@ -178,7 +183,15 @@ class OpenAIChat:
             raise ModelError("refused", f"{NEEDS} ({first_line(error)})", fatal=True) from error
         except (KeyError, IndexError, AttributeError, TypeError) as error:
             raise ModelError("transport", f"the answer has no probabilities ({error!r})") from error
-        return Completion("", "stop", seconds=round(time.perf_counter() - start, 4), seeding="kept", likelihood=found)
+        return Completion(
+            "",
+            "stop",
+            sum(usage.prompt_tokens or 0 for usage in spent) if spent else None,
+            sum(usage.completion_tokens or 0 for usage in spent) if spent else None,
+            seconds=round(time.perf_counter() - start, 4),
+            seeding="kept",
+            likelihood=found,
+        )
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {

@@ -20,7 +20,7 @@ from evaluation.benchmark import tables
 from evaluation.benchmark.command import bench
 from evaluation.benchmark.spec import BenchSpec
 from evaluation.metrics import UNIFORM
-from simulator.llm import Likelihood, ModelError, Request
+from simulator.llm import Completion, Likelihood, ModelError, Request
 from simulator.models import open_llm
 from tests.dumps import imported
 from tests.test_benchmark_corrected import dump
@@ -92,16 +92,16 @@ def served() -> Iterator[tuple[Server, str]]:
     loop.close()
 
 
-def asked(served: tuple[Server, str], *how: str) -> Likelihood | None:
+def asked(served: tuple[Server, str], *how: str) -> Completion | None:
     """What one model says of WORDS, asked once for each `how`; the last answer."""
     server, url = served
     server.bodies.clear()
 
-    async def ask() -> Likelihood | None:
+    async def ask() -> Completion | None:
         model, found = open_llm("openai:m", url), None
         try:
             for server.how in how:
-                found = (await model(REQUEST)).likelihood
+                found = await model(REQUEST)
         finally:
             await model.close()
         return found
@@ -111,8 +111,9 @@ def asked(served: tuple[Server, str], *how: str) -> Likelihood | None:
 
 def test_as_vllm_answers_the_words_alone_are_counted_in_the_tokens_of_the_whole_prompt(served: Any) -> None:
     found = asked(served, "vllm")
+    assert found is not None and (found.tokens_in, found.tokens_out) == (20, 2)  # of both prompts, as it tells them
     # four characters a token: the opening of the answer ends in ">", which the first token of the words begins with
-    assert found == Likelihood(pytest.approx(5 * math.log(2)), 5, len(WORDS.encode()))
+    assert found.likelihood == Likelihood(pytest.approx(5 * math.log(2)), 5, len(WORDS.encode()))
     without, whole = served[0].bodies
     assert "continue_final_message" not in without and without["prompt_logprobs"] == whole["prompt_logprobs"] == 0
     assert (whole["continue_final_message"], whole["add_generation_prompt"]) == (True, False)
