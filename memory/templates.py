@@ -37,9 +37,10 @@ class Wording:
         lines = []
         for line in self.parts[name]:
             values = [data[part] for part in line[1::2]]
-            if values and not any(values):
-                continue
-            lines.append("".join(data[part] if at % 2 else part for at, part in enumerate(line)))
+            if not values or any(values):
+                filled = list(line)
+                filled[1::2] = values
+                lines.append("".join(filled))
         return "\n".join(lines).strip("\n")
 
 

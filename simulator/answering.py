@@ -70,7 +70,8 @@ async def answer(blank: Turn, ask: Ask, shared: Scene, cast: Setting, judged: st
         about=turn.key,
     )
     for number in range(TRIES if ask.name == REPLY else 1):
-        request = replace(request, seed=_bits(f"{blank.seed}\x1f{number}") if number else blank.seed)
+        if number:
+            request = replace(request, seed=_bits(f"{blank.seed}\x1f{number}"))
         try:
             found = await cast.llm(request)
         except ModelError as error:
@@ -78,13 +79,14 @@ async def answer(blank: Turn, ask: Ask, shared: Scene, cast: Setting, judged: st
                 raise
             failed = replace(turn, failure=error.kind, reason=str(error)[:300], attempts=turn.attempts + error.attempts)
             return _priced(failed, cast)
-        found = replace(found, logprobs=_of_labels(found, ask))
-        turn = replace(turn, attempts=turn.attempts + found.attempts)
+        if found.logprobs:
+            found = replace(found, logprobs=_of_labels(found, ask))
+        attempts = turn.attempts + found.attempts
         wrong = fault(found, shared.shown if ask.name == REPLY else None)
         if wrong is None:
-            turn = replace(turn, completion=found)
+            turn = replace(turn, completion=found, attempts=attempts)
             return _priced(await _sampled(turn, ask, request, cast) if ask.samples > 1 else turn, cast)
-        turn = replace(turn, rejected=(*turn.rejected, Rejected(*wrong, request.seed, found)))
+        turn = replace(turn, rejected=(*turn.rejected, Rejected(*wrong, request.seed, found)), attempts=attempts)
     last = turn.rejected[-1]
     return _priced(replace(turn, failure=last.failure, reason=last.reason), cast)
 

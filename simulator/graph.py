@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import errno
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import cache
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
@@ -84,10 +85,24 @@ class Ended(NamedTuple):
     lines: int
 
 
+class Checkpoints(SqliteSaver):
+    """LangGraph's checkpoints in SQLite, read and written in the event loop: a played thread has one write, which takes
+    less time than handing it to another thread of the process (note 24)."""
+
+    async def aget_tuple(self, config: Any) -> Any:
+        return self.get_tuple(config)
+
+    async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        return self.put(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        self.put_writes(config, writes, task_id, task_path)
+
+
 class Threads:
     """The compiled graph with its checkpoints open."""
 
-    def __init__(self, saver: Any) -> None:
+    def __init__(self, saver: Checkpoints) -> None:
         self._saver = saver
         self._graph = _builder().compile(checkpointer=saver)
 
@@ -104,36 +119,34 @@ class Threads:
             "recursion_limit": ENDLESS,
             "max_concurrency": None,
         }
-        saved = await self._graph.aget_state(config)
-        start: State | None = None
-        if saved.next and saved.values.get("lines", 0) <= logged:
-            await stage.reach(saved.values["round"] - 1)  # the speakers of the round that was broken off need its slots
-        else:
-            if saved.values:
-                await self._saver.adelete_thread(config["configurable"]["thread_id"])
-            start = State(round=0, turns=0, failed=0, lines=0, stop="")
+        start: State | None = State(round=0, turns=0, failed=0, lines=0, stop="")
+        if self._saver.get_tuple(config) is not None:
+            saved = await self._graph.aget_state(config)
+            if saved.next and saved.values.get("lines", 0) <= logged:
+                start = None
+                await stage.reach(saved.values["round"] - 1)  # speakers of a round that was broken off need its slots
+            else:
+                self._saver.delete_thread(config["configurable"]["thread_id"])
         # One checkpoint when the thread ends or breaks off, not two a turn: a killed one is rebuilt from the log.
-        end: Any = await self._graph.ainvoke(start, config, context=stage, durability="exit")
+        end: Any = None
+        async for values in self._graph.astream(start, config, context=stage, durability="exit", stream_mode="values"):
+            end = values
         return Ended(**{name: end[name] for name in Ended._fields})
 
 
-@asynccontextmanager
-async def open_threads(run: Path) -> AsyncIterator[Threads]:
+@contextmanager
+def open_threads(run: Path) -> Iterator[Threads]:
     """The graph over run/checkpoints.sqlite.
 
     Raises: BadInput, OSError: the file is damaged, or cannot be written.
     """
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-
     file = run / CHECKPOINTS
     try:
-        async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
-            await saver.conn.execute("PRAGMA journal_mode=WAL")
-            await saver.conn.execute("PRAGMA synchronous=NORMAL")  # a kill loses nothing; the log is the record anyway
-            try:
-                yield Threads(saver)
-            finally:
-                await saver.conn.rollback()  # a write that was broken off would lock the file until it is collected
+        with closing(sqlite3.connect(file)) as sql:
+            sql.execute("PRAGMA synchronous=NORMAL")  # a kill loses nothing; the log is the record anyway
+            saver = Checkpoints(sql)
+            saver.setup()
+            yield Threads(saver)
     except sqlite3.OperationalError as error:
         raise OSError(errno.EIO, f"{error}; all finished turns are in the log", str(file)) from error
     except sqlite3.Error as error:

@@ -224,7 +224,7 @@ async def _play(
     queue = iter(jobs)
     left_out: dict[str, int] = {}  # by thread, of which each repeat leaves out the same
 
-    async with open_threads(place) as threads:
+    with open_threads(place) as threads:
 
         async def played(id: str, repeat: int) -> ends.End:
             """The end of a thread, as it was noted if the log has all that it rests on."""

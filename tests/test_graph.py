@@ -41,7 +41,7 @@ def stage(log: RunLog, llm: LLM, mode: Base = "rollout", real: Thread = REAL, cu
 async def play(run: Path, llm: LLM, mode: Base = "rollout", real: Thread = REAL) -> tuple[str, dict[str, Turn]]:
     log = RunLog(run)
     try:
-        async with open_threads(run) as threads:
+        with open_threads(run) as threads:
             stop = (await threads.run(stage(log, llm, mode, real))).stop
         return stop, {turn.slot.id: turn for turn in log.done.values()}
     finally:
@@ -122,11 +122,11 @@ def test_checkpoints_do_not_grow_with_the_thread(tmp_path: Path) -> None:
         chain = Thread.of(
             "c", (message(id, "c", ids[n - 1] if n else None, f"p{n % 3}", n) for n, id in enumerate(ids))
         )
-        async with open_threads(tmp_path / str(turns)) as threads:
+        with open_threads(tmp_path / str(turns)) as threads:
             await threads.run(stage(log, Scripted(), real=chain))
             saver = threads._graph.checkpointer
             query = "SELECT sum(length(checkpoint) + length(metadata)) FROM checkpoints"
-            [kept] = await (await saver.conn.execute(query)).fetchone()  # type: ignore[union-attr]
+            [kept] = saver.conn.execute(query).fetchone()  # type: ignore[union-attr]
         log.close()
         return int(kept)
 
