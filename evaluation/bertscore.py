@@ -1,6 +1,6 @@
 """BERTScore by its authors' package, where that is installed and a model folder is named. Nothing is downloaded.
 
-Source: Zhang et al. 2020, BERTScore (1904.09675). The call was not run against real weights: docs/decisions/0020.
+Source: Zhang et al. 2020, BERTScore (1904.09675). What it gave with real weights: docs/decisions/0020.
 """
 
 from __future__ import annotations
