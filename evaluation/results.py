@@ -93,7 +93,7 @@ def make(run: Path, corpus: Path | None = None, against: Sequence[Path] = ()) ->
             opened.callback(store.close)
             if any(other.manifest["run"] == manifest["run"] for other in found):
                 raise BadInput(f"{folder} is a run that is there already ({manifest['run']}); name another one")
-            found.append(Other(manifest, turns, scores, store))
+            found.append(Other(manifest, turns, scores, store, folder.resolve().name))
         first, *others = found
         sheets = _compared((run, *against), found) if others else []
         beside = Against(others, sheets)
@@ -104,8 +104,9 @@ def make(run: Path, corpus: Path | None = None, against: Sequence[Path] = ()) ->
 
 def _compared(folders: Sequence[Path], runs: Sequence[Other]) -> list[Sheet]:
     """The later runs against the first, and what memory gains where they differ in it."""
+    alone = len({run.name for run in runs}) == len(runs)
     sides = [
-        side(str(folder), run.scores.rows, flat(run.manifest.get("decides", {})))
+        side(run.name if alone else str(folder), run.scores.rows, flat(run.manifest.get("decides", {})))
         for folder, run in zip(folders, runs, strict=True)
     ]
     gain = arms(sides)

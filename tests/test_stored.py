@@ -99,12 +99,13 @@ def test_a_report_against_another_run_compares_them_and_shows_both(store: Memory
     play(store, tmp_path / "b", **{**THREAD, "retriever": "none"})
     html = make(tmp_path / "a", against=[tmp_path / "b"]).report.read_text(encoding="utf-8")
     ids = [json.loads((tmp_path / name / "run.json").read_text())["run"] for name in "ab"]
+    assert f"Run <bdi>a ({ids[0]})</bdi> against <bdi>b ({ids[1]})</bdi>" in html and str(tmp_path) not in html
     text = Page(html).text
     assert "The runs compared" in text and "What differs in how they were made" in text
     assert "Does memory help?" in text and "gain over none" in text
-    assert all(html.count(f"Rollout of <bdi>{id}</bdi>") == 1 for id in ids)
+    assert all(html.count(f"Rollout of <bdi>{name}</bdi>") == 1 for name in "ab")
     [thread] = packed(html, "threads")
-    assert sorted(arm[0] for arm in thread["arms"]) == sorted(ids)
+    assert sorted(arm[0] for arm in thread["arms"]) == ["a", "b"]
     sides = [{turn["arm"] for turn in node["turns"]} for node in thread["nodes"] if "turns" in node]
     assert sides and all(side == {0, 1} for side in sides)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -60,12 +60,13 @@ SECTIONS = (  # id, title, and how the names of its sheets begin
 
 @dataclass(frozen=True)
 class Other:
-    """Another run that stands beside the first."""
+    """Another run that stands beside the first. `name`: of its folder."""
 
     manifest: dict[str, Any]
     turns: Sequence[Turn]
     scores: Scores
     store: MemoryStore
+    name: str
 
 
 @dataclass(frozen=True)
@@ -97,11 +98,15 @@ def write_report(
     played = [Played(turns, _spec(manifest), store), *_branched(run, manifest, turns, store, branch)]
     played += [Played(other.turns, _spec(other.manifest), other.store) for other in against.others]
     lines = Lines()
+    called = _called(run, manifest, against.others)
     rows = columns(scored, lines)
-    found = threads(played, scored, lines)
+    rows["safe"]["run"] |= {n: named(called[id]) for n, id in enumerate(rows["words"]["run"]) if id in called}
+    found = threads(played, scored, lines, called)
+    parts = modes(cells, scored, [v for s in both for v in s.verdicts])
     packed = {"lines": list(lines.known), "rows": rows, "threads": found, "sheets": long}
-    name = named(str(manifest.get("name") or manifest.get("run") or run.name))
-    told = [(name, manifest), *((named(str(other.manifest["run"])), other.manifest) for other in against.others)]
+    name = _titled(str(manifest.get("name") or manifest.get("run") or run.name), called)
+    told = [(name, manifest)]
+    told += [(_titled(str(other.manifest["run"]), called), other.manifest) for other in against.others]
     template = _environment().get_template("page.html")
     page = template.render(
         css=Markup(css),  # our own files
@@ -111,7 +116,7 @@ def write_report(
         packed=[(name, Markup(pack(content))) for name, content in packed.items()],  # base64
         run=name,
         others=[of for of, _ in told[1:]],
-        modes=modes(cells, scored, [v for s in both for v in s.verdicts]),
+        modes=[{**part, "run": called.get(part["run"], part["run"])} for part in parts],
         many_runs=len({c.run for c in cells}) > 1,
         people=len({r.user for r in scored}),
         sections=sections,
@@ -124,6 +129,16 @@ def write_report(
     draft.write_text(page, encoding="utf-8")
     draft.replace(run / FILE)
     return run / FILE
+
+
+def _called(run: Path, manifest: dict[str, Any], others: Sequence[Other]) -> dict[str, str]:
+    """What several runs are called by: the names of their folders, where no two are alike; {} else."""
+    names = {str(manifest.get("run")): run.resolve().name} | {str(o.manifest["run"]): o.name for o in others}
+    return names if 1 < len(names) == len({*names.values()}) else {}
+
+
+def _titled(id: str, called: Mapping[str, str]) -> str:
+    return f"{named(called[id])} ({named(id)})" if id in called else named(id)
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evaluation.played import played
@@ -33,10 +34,12 @@ class Played:
     store: MemoryStore
 
 
-def threads(runs: Sequence[Played], rows: Sequence[Scored], lines: Lines) -> list[dict[str, Any]]:
+def threads(
+    runs: Sequence[Played], rows: Sequence[Scored], lines: Lines, called: Mapping[str, str] = MappingProxyType({})
+) -> list[dict[str, Any]]:
     """For each thread its places in order of time: the real message, and the turns of each (run, mode, repeat).
 
-    `rows`: as they are packed; a turn names its own by their numbers.
+    `rows`: as they are packed; a turn names its own by their numbers. `called`: what runs are called by.
     """
     own: dict[tuple[str, str, str, str, int], list[int]] = {}
     for n, row in enumerate(rows):
@@ -59,6 +62,7 @@ def threads(runs: Sequence[Played], rows: Sequence[Scored], lines: Lines) -> lis
         changed = dict.fromkeys(_shown(change) for run in runs for change in changes(run.spec, id))
         if changed:
             thread["changes"] = [*changed]
+        thread["arms"] = [[named(called.get(run, run)), mode, repeat] for run, mode, repeat in thread["arms"]]
     return shown
 
 
@@ -96,7 +100,7 @@ def _thread(
         "id": _shown(thread.id),
         "title": " ".join(_shown(title).split()),
         "place": named(next((m.place for m in thread.messages if m.place), "")),
-        "arms": [[named(run), _shown(mode), repeat] for run, mode, repeat in arms],
+        "arms": [[run, _shown(mode), repeat] for run, mode, repeat in arms],
         "nodes": nodes,
     }
 
