@@ -17,6 +17,7 @@ from simulator import branch, ends, setting, whole
 from simulator.asked import Asked
 from simulator.budget import Spent
 from simulator.casting import Anybody
+from simulator.collecting import seldom
 from simulator.events import (
     BudgetSpent,
     Emit,
@@ -133,7 +134,7 @@ async def simulate(  # noqa: PLR0913 - what is played, where, and who watches
 
     shard = Shard.of(spec.shard)
     jobs = shard.share([(id, repeat) for id in ids for repeat in range(spec.repeats)])
-    with playing(folder, shard, "simulate") as place:
+    with playing(folder, shard, "simulate") as place, seldom():
         named = llm.name, {name: models[name].name for name in setting.model_names(spec)}
         wanted = manifest(spec, asks, store, ids, named, folder)
         branch.agreeing(spec, wanted["decides"])
