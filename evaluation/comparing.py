@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluation.contrast import Contrast, contrast
 from evaluation.metrics import headline
-from evaluation.rows import Scored
+from evaluation.rows import MODEL, Scored
 from evaluation.sheet import Column, Sheet
 from evaluation.sides import Item, Side, sides
 from evaluation.stats import holm
@@ -160,7 +160,8 @@ def _sheet(first: str, lines: Sequence[Line], family: int) -> Sheet:
             *(c.mcnemar if c.only else None, c.correlation, c.detectable),
             *(c.difference.n, c.difference.groups, *line.failed),
         ))  # fmt: skip
-    return Sheet("contrasts", f"Against {first}", NOTE.format(family=family), columns, tuple(rows))
+    where = tuple({"task": line.task, "system": MODEL} for line in lines)
+    return Sheet("contrasts", f"Against {first}", NOTE.format(family=family), columns, tuple(rows), where)
 
 
 def sentences(found: Comparison) -> Iterator[str]:

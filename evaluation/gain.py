@@ -18,7 +18,7 @@ from statistics import fmean
 
 from evaluation.contrast import difference
 from evaluation.metrics import METRICS, Metric
-from evaluation.rows import Scored
+from evaluation.rows import MODEL, Scored
 from evaluation.sheet import Column, Sheet, Value
 from evaluation.sides import Item, Side
 from evaluation.stats import Interval
@@ -153,10 +153,15 @@ def decomposition(found: Sequence[Arms]) -> Sheet:
         else _NO_LIKELIHOOD
     )
     about = " ".join(str(__doc__).partition("\n\n")[2].split()) + told
-    return Sheet("memory_gain", "Does a memory help?", about, columns, tuple(rows))
+    return Sheet("memory_gain", "Does a memory help?", about, columns, tuple(rows), _where(rows))
 
 
 _NO_LIKELIHOOD = " Likelihood gain in bits per byte is not there: it needs an endpoint that scores prompts."
+
+
+def _where(rows: Sequence[tuple[Value, ...]]) -> tuple[dict[str, str], ...]:
+    """The model's answers to the task in the second column, of every arm."""
+    return tuple({"task": str(row[1]), "system": MODEL} for row in rows)
 
 
 def slices(found: Sequence[Arms]) -> Sheet:
@@ -179,7 +184,9 @@ def slices(found: Sequence[Arms]) -> Sheet:
                         users = len({held[item].user for item in own})
                         named = (group.name, task, metric.name, policy, name)
                         rows.append((*named, part("gain"), part("retrieval"), len(own), users))
-    return Sheet("memory_by_history", "By length of history", "", columns, tuple(rows))
+    spans = {name: f"{low}-{high - 1}" for name, low, high in SLICES}
+    where = tuple({**found, "history": spans[str(row[4])]} for row, found in zip(rows, _where(rows), strict=True))
+    return Sheet("memory_by_history", "By length of history", "", columns, tuple(rows), where)
 
 
 def costs(
@@ -200,7 +207,7 @@ def costs(
         Column("asked_tokens", "memory's tokens", "in and out, of these"),
         Column("read_ms", "ms a read", "median, read again one by one; none where a model is asked", 2),
     )  # fmt: skip
-    rows = []
+    rows, where = [], []
     for group in found:
         for name, side in {id(side): (name, side) for name, side in group.sides.items()}.values():
             own = list(side.rows.values())
@@ -214,9 +221,10 @@ def costs(
                 *((written or {}).get(own[0].run, (None, None))),
                 (reads or {}).get(own[0].retriever),
             ))  # fmt: skip
+            where.append({"system": MODEL, "retriever": own[0].retriever})
     if reads is None:
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    return Sheet("memory_cost", "What each memory costs", "", columns, tuple(rows))
+    return Sheet("memory_cost", "What each memory costs", "", columns, tuple(rows), tuple(where))
 
 
 def metrics_of(group: Arms) -> Iterator[tuple[str, Metric, list[Item]]]:

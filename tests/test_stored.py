@@ -103,6 +103,9 @@ def test_a_report_against_another_run_compares_them_and_shows_both(store: Memory
     text = Page(html).text
     assert "The runs compared" in text and "What differs in how they were made" in text
     assert "Does memory help?" in text and "gain over none" in text
+    leads = {given["data-where"] for _, given in Page(html).elements if "data-where" in given}
+    whole = "system=model&task=generation"
+    assert {whole, f"history=10-100&{whole}", "retriever=none&system=model"} <= leads
     assert all(html.count(f"Rollout of <bdi>{name}</bdi>") == 1 for name in "ab")
     [thread] = packed(html, "threads")
     assert sorted(arm[0] for arm in thread["arms"]) == ["a", "b"]

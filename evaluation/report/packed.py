@@ -18,7 +18,10 @@ from evaluation.scoring import number
 from evaluation.transcript import plain
 from memory.fence import MARK
 
-CODED = ("run", "mode", "task", "system", "user", "place", "thread", "slot", "failure", "judged", "retriever", "model")
+CODED = (
+    "run", "mode", "task", "system", "user", "place", "thread", "slot", "failure", "judged", "retriever", "model",
+    "fallback",
+)  # fmt: skip
 NUMBERS = ("repeat", "distance", "history")
 PLACES = 4  # decimals of a metric's value on the page; scores.ndjson has all
 NAMES = ("user", "place", "thread", "slot", "author")
@@ -57,7 +60,7 @@ def columns(rows: Sequence[Scored], lines: Lines) -> dict[str, Any]:
     words as they are shown, where that differs."""
     found: dict[str, Any] = {"size": len(rows), "words": {}, "safe": {}, "coded": {}, "metrics": {}}
     for field in CODED:
-        values = [getattr(row, field) or "" for row in rows]
+        values = ["yes" if (value := getattr(row, field)) is True else value or "" for row in rows]
         at = {value: n for n, value in enumerate(dict.fromkeys(values))}
         found["words"][field] = [_valid(value) for value in at]
         found["coded"][field] = [at[value] for value in values]
