@@ -66,7 +66,6 @@ def resident(kind: str) -> int:
 def sitting(corpus: Path, run: Path, given: argparse.Namespace) -> Sitting:
     """Plays the queue, or `given.most` turns of it, in this process."""
     import aiohttp  # noqa: F401 - what a run imports when it first needs it
-    import langgraph.checkpoint.sqlite.aio  # noqa: F401
 
     import simulator.graph  # noqa: F401
     from evaluation.running import asks

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from memory.errors import Missing, UnknownName
 from memory.message import Message, Thread
-from memory.segment import ALL, FIELDS, SHIFT, UNKNOWN, Array, Segment, attach, fetch, in_order, live, opened
+from memory.segment import ALL, FIELDS, MAPPED, SHIFT, UNKNOWN, Array, Segment, attach, fetch, in_order, live, opened
 from memory.state import read_manifest
 
 _CACHED = 512  # communities and people whose positions are kept
@@ -65,6 +65,13 @@ class Corpus:
     def close(self) -> None:
         self.sql.close()
         self.segments = []
+
+    def release(self) -> None:
+        """Gives back what the mapped files hold of memory, now and then for who reads most of a corpus in one go."""
+        for s in self.segments:
+            s.release()
+            for size in (0, MAPPED):
+                self.sql.execute(f"pragma {s.schema}.mmap_size = {size}")
 
     def thread_ids(self) -> list[str]:
         """By time of the first message, then id."""

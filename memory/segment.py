@@ -11,6 +11,7 @@ dead-*.npy              rows of an older segment that count no more, because thi
 from __future__ import annotations
 
 import hashlib
+import mmap
 import sqlite3
 from collections.abc import Sequence
 from functools import cached_property
@@ -60,6 +61,8 @@ create index {db}.posts on messages(time, id) where kind = 'post';
 create index {db}.strays on messages(said_thread) where thread is not said_thread;
 """
 
+MAPPED = 1 << 31  # bytes of a record: the rows beside one come with it from the disk
+
 Array = NDArray[Any]
 
 
@@ -102,6 +105,7 @@ class Segment:
     def __init__(self, folder: Path, number: int, dead: Array) -> None:
         self.folder, self.number, self.dead = folder, number, dead
         self.schema = f"s{number}"
+        self._maps: list[mmap.mmap] = []
         # Everything is opened now: a later import removes the names of these files, not what is open.
         self.time, self.vectors = self._array("time"), self._array("vectors")
         self.known = Known(self._array("known_hash"), self._array("known_row"), self.vectors)
@@ -109,7 +113,14 @@ class Segment:
 
     def _array(self, name: str) -> Array:
         # A plain array over the mapped file: a slice of a memmap costs ten times as much.
-        return np.asarray(np.load(self.folder / f"{name}.npy", mmap_mode="r"))
+        mapped = np.load(self.folder / f"{name}.npy", mmap_mode="r")
+        self._maps.append(mapped._mmap)
+        return np.asarray(mapped)
+
+    def release(self) -> None:
+        """Gives back the memory of what was read of the arrays: it is read again where it is needed."""
+        for mapped in self._maps:
+            mapped.madvise(mmap.MADV_DONTNEED)
 
     @property
     def live(self) -> int:
@@ -154,7 +165,7 @@ def attach(sql: sqlite3.Connection, segments: Sequence[Segment]) -> None:
     for segment in segments:
         uri = (segment.folder / FILE).resolve().as_uri()
         sql.execute(f"attach ? as {segment.schema}", (f"{uri}?mode=ro&immutable=1",))
-        sql.execute(f"pragma {segment.schema}.mmap_size = {1 << 31}")  # the rows beside one come with it from the disk
+        sql.execute(f"pragma {segment.schema}.mmap_size = {MAPPED}")
         if len(segment.dead):
             sql.create_function(f"alive{segment.number}", 1, segment.alive, deterministic=True)
 

@@ -42,6 +42,7 @@ from simulator.shard import Shard, playing
 from simulator.stage import Roles, Score
 from simulator.turn import Cast
 
+RELEASE = 4  # threads after which the memory of what they read of the corpus is given back (note 25)
 ONE_SLOT = "embedded:"  # a model of one slot, where turns side by side would take each other's prefix (note 17)
 
 Watch = Callable[["Progress", Turn | None], None]
@@ -246,6 +247,8 @@ async def _play(
                 cast.emit(ThreadStarted(run=cast.run, thread=id, repeat=repeat))
                 end = await played(id, repeat)
                 progress.threads_done += 1
+                if not progress.threads_done % RELEASE:
+                    setting.corpus.release()
                 progress.calls += outlook.ended(id, end.turns) * len(cast.asks)
                 progress.left_out += end.left_out - left_out.get(id, 0)
                 left_out[id] = end.left_out

@@ -124,3 +124,20 @@ def test_a_corpus_that_is_not_there_or_not_ours_is_answered_with_what_to_do(tmp_
     (tmp_path / "manifest.json").write_text('{"format": 3, "segments": ["segment-000001"], "data_hash": "x"}')
     with pytest.raises(Missing, match="has lost files"):
         Corpus.open(tmp_path)
+
+
+def test_memory_that_is_given_back_is_read_again(corpus: Corpus) -> None:
+    def held() -> int:
+        """kB of the arrays that are in memory."""
+        maps = Path("/proc/self/smaps").read_text().split("\n")
+        at = [n for n, line in enumerate(maps) if line.endswith("all_time.npy")]
+        return sum(int(maps[n + 1 + k].split()[1]) for n in at for k in range(8) if maps[n + 1 + k].startswith("Rss:"))
+
+    def read() -> object:
+        times, rows, vectors = corpus.past("ann", START + 9)
+        return times.tolist(), rows.tolist(), vectors().tolist(), corpus.message("t1_q"), corpus.all["time"].tolist()
+
+    before, touched = read(), held()
+    corpus.release()
+    assert held() == 0 < touched
+    assert read() == before
