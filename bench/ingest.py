@@ -1,6 +1,6 @@
 """What reading and importing cost, as ratios within one run: a bare msgspec loop, ConvoKit's load, the same later.
 
-    python -m bench.ingest [--mb 100] [--messages 100000] [--convokit PYTHON] [--grown 1000000]
+    python -m bench.ingest [--mb 20] [--messages 100000] [--convokit PYTHON] [--grown 1000000]
 
 parse    the reader's rows of a packed dump, beside loops that unpack, split and decode 8 fields, or the same 13 as the
          reader, and nothing more
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,7 @@ import msgspec
 import zstandard
 
 from bench.made import corpus, rows
+from memory.batch import Batch
 from memory.importing import import_corpus
 from memory.readers import pushshift
 from memory.reading import Row, Source, Tally
@@ -87,7 +89,7 @@ def dump(
             if m.kind == "post":
                 row = {k: v for k, v in row.items() if k not in ("link_id", "parent_id", "body")}
                 row |= {"title": m.title, "selftext": m.text}
-            line = encode(row | more(m)) + b"\n"
+            line = encode(dict(sorted((row | more(m)).items()))) + b"\n"  # dumps have them in this order
             packed.write(line)
             count, size = count + 1, size + len(line)
             if size >= most:
@@ -125,11 +127,11 @@ def bare_loop(file: Path, fields: type[Bare] = Bare) -> int:
 
 
 def ours(file: Path) -> int:
-    return sum(1 for _ in pushshift.read(Source(file), Tally()))
+    return sum(len(found) if isinstance(found, Batch) else 1 for found in pushshift.batches(Source(file), Tally()))
 
 
-def best(works: Sequence[Callable[[], int]], expected: int, tries: int = 5) -> list[tuple[float, float]]:
-    """Wall and CPU seconds of each, the least of some tries; they take turns, so that others disturb them alike."""
+def turns(works: Sequence[Callable[[], int]], expected: int, tries: int = 25) -> list[list[tuple[float, float]]]:
+    """Wall and CPU seconds of each at each try; they take turns, so that others disturb them alike."""
     took: list[list[tuple[float, float]]] = [[] for _ in works]
     for _ in range(tries):
         for work, mine in zip(works, took, strict=True):
@@ -138,18 +140,26 @@ def best(works: Sequence[Callable[[], int]], expected: int, tries: int = 5) -> l
             mine.append((time.perf_counter() - began, time.process_time() - cpu))
             if found != expected:
                 raise SystemExit(f"{found} rows were read where there are {expected}")
-    return [(min(wall for wall, _ in mine), min(cpu for _, cpu in mine)) for mine in took]
+    return took
 
 
 def parse(file: Path, megabytes: int, wide: bool) -> None:
     comments = (m for m in rows(10**9, 1000) if m.kind == "comment")
     count, size = dump(file, comments, lambda m: FILLER if wide else {}, megabytes * 1_000_000)
-    loop, same, reader = best([lambda: bare_loop(file), lambda: bare_loop(file, Same), lambda: ours(file)], count)
+    took = turns([lambda: bare_loop(file), lambda: bare_loop(file, Same), lambda: ours(file)], count)
     shape = f"{'wide' if wide else 'narrow'}: {count:,} rows of {size // count} bytes"
-    for kind, bare, all_, mine in zip(("clock", "processor"), loop, same, reader, strict=True):
-        speeds = f"bare {size / bare / 1e6:.0f} MB/s, ours {size / mine / 1e6:.0f} MB/s"
-        shares = f"{bare / mine:.0%} of bare, {all_ / mine:.0%} of bare with the same 13 fields"
-        print(f"parse {shape}; by the {kind}: {speeds}, {shares}", flush=True)
+    for n, kind in enumerate(("clock", "processor")):
+        bare, same, mine = ([seconds[n] for seconds in each] for each in took)
+        speeds = f"at best bare {size / min(bare) / 1e6:.0f} MB/s, ours {size / min(mine) / 1e6:.0f} MB/s"
+        shares = f"{_share(bare, mine)} of bare, {_share(same, mine)} of bare with the same 13 fields"
+        print(f"parse {shape}; by the {kind}: {speeds}; {shares}", flush=True)
+
+
+def _share(theirs: Sequence[float], ours: Sequence[float]) -> str:
+    """By turns: the median, with the tenth and the ninetieth of a hundred."""
+    ratios = [a / b for a, b in zip(theirs, ours, strict=True)]
+    low, *_, high = statistics.quantiles(ratios, n=10)
+    return f"{statistics.median(ratios):.0%} ({low:.0%} to {high:.0%})"
 
 
 def without_vectors(folder: Path, messages: int, convokit: Path | None) -> None:
@@ -227,13 +237,13 @@ def growth(folder: Path, most: int) -> None:
 
 def _added(record: Record, given: Iterator[Row], number: int, tally: Tally) -> int:
     part = list(islice(given, number))
-    record.add(part, "made", tally)
+    record.add(part, "made")
     return len(part)
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument("--mb", type=int, default=100)
+    options.add_argument("--mb", type=int, default=20)
     options.add_argument("--messages", type=int, default=100_000)
     options.add_argument("--convokit", type=Path)
     options.add_argument("--grown", type=int, default=1_000_000)

@@ -68,7 +68,7 @@ def corpus_of(out: Path, made: Iterable[Row]) -> Path:
     folder = out / "segment-000001"
     folder.mkdir(parents=True)
     record, tally = Record(folder / STAGING, None), Tally()
-    record.add(made, "made", tally)
+    record.add(made, "made")
     contents = segment(record, folder, tally)
     record.close()
     (folder / STAGING).unlink()
@@ -83,5 +83,5 @@ def segment(record: Record, folder: Path, tally: Tally) -> dict[str, Any]:
     record.mend(tally)
     record.rename()
     written = write(folder, record, {}, lambda done, total: None)
-    encode(record, written, Drawn(), [], None, lambda done, total: None)
+    encode(written, Drawn(), [], None, lambda done, total: None)
     return written.contents

@@ -28,8 +28,8 @@ import numpy as np
 
 from bench.made import FIXED, corpus
 from memory import policy, retrievers
-from memory.segment import Array
 from memory.store import MemoryStore
+from memory.stored import Array
 
 OPENED = """
 import json, resource, sys, time

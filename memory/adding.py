@@ -1,134 +1,202 @@
-"""Rows as they are read become rows of the record: names replaced, texts scrubbed, of two copies the newer one kept."""
+"""What is read becomes records: names replaced, texts scrubbed, all that is counted by number numbered."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Iterable
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory import pseudonym
+from memory.batch import Batch
 from memory.forgotten import Forgotten
 from memory.names import Names
-from memory.reading import Row, Tally
+from memory.reading import Row
+from memory.staging import NAMED, ODD, Staged, fill
 from memory.statements import one
+from memory.stored import POST, UNKNOWN, WIDTH
 
-_BATCH = 2000
-_TOGETHER = 40  # rows of one insert: a fifth faster than one by one
-_FIELDS = "row, id, thread, parent, author, time, text, score, place, kind, title, retrieved, named"
-_ROW = f"({', '.join('?' for _ in _FIELDS.split(', '))})"
-_INSERT = f"insert or ignore into messages({_FIELDS}) values "
-_REPLACE = f"update messages set ({_FIELDS.removeprefix('row, ')}) = {_ROW.replace('?, ', '', 1)} where id = ?"
+_BATCH = 1024  # rows that are looked at together: what becomes of them fits a processor's cache
+
+_ARRAYS, _LISTS = ("id", "thread", "parent", "time", "score", "retrieved"), ("author", "text", "place")
+
+Strings = tuple[str, str | None, str | None]  # id, thread, parent
+
+
+@dataclass
+class _Columns:
+    """A Batch that can have posts and bots in it. `long`: what is too long for the columns, by position."""
+
+    batch: Batch
+    titles: list[str]
+    flags: NDArray[np.uint8]
+    lines: NDArray[Any]
+    bots: set[str | None] = field(default_factory=set)
+    long: dict[int, Strings] = field(default_factory=dict)
 
 
 class Adding:
-    """What one import adds to a record; `more`: there is a corpus already."""
+    """What one import reads, on its way into the staged files."""
 
-    def __init__(self, sql: sqlite3.Connection, names: Names, forgotten: Forgotten, more: bool) -> None:
-        self._sql, self._names, self._forgotten, self._more = sql, names, forgotten, more
+    def __init__(self, sql: sqlite3.Connection, names: Names, forgotten: Forgotten, staged: Staged) -> None:
+        self._sql, self._names, self._forgotten, self._staged = sql, names, forgotten, staged
+        self._places: dict[str, int] = {}
+        self.sources: list[str] = []
+        self.long: dict[int, Strings] = {}  # position in the staged rows -> what does not fit there
 
-    def add(self, rows: Iterable[Row], source: str, tally: Tally) -> None:
-        """Upserts by id: of two rows the one retrieved later stays, the one read later where that is not known."""
-        rows = iter(rows)
-        while batch := list(islice(rows, _BATCH)):
-            self._write(self._newer(batch, source, tally), source, tally)
+    def add(self, rows: Iterable[Row | Batch], source: str) -> None:
+        """Takes all of them, in their order."""
+        self.sources.append(source)
+        self._sql.execute("begin")
+        for columns in _gathered(rows):
+            self._stage(columns)
+        self._sql.execute("commit")
 
-    def _newer(self, batch: list[Row], source: str, tally: Tally) -> list[Row]:
-        """Those that are no older copies of what the corpus has."""
-        if not self._more:
-            return batch
-        seen = dict(self._sql.execute(_seen("earlier", "retrieved"), (json.dumps([r.id for r in batch]),)))
-        newer = []
-        for row in batch:
-            if _older(row, seen.get(row.id)):
-                tally.note("repaired", "an older copy of what the corpus has", f"{source}:{row.line}")
-            else:
-                newer.append(row)
-        return newer
-
-    def _write(self, batch: list[Row], source: str, tally: Tally) -> None:
-        if not batch:
-            return
-        sql = self._sql
-        sql.execute("begin")
-        first = (one(sql, "select max(row) from messages") or 0) + 1
-        values = self._values(batch, first)
-        before = sql.total_changes
-        for at in range(0, len(values), _TOGETHER):
-            some = values[at : at + _TOGETHER]
-            sql.execute(_INSERT + ", ".join([_ROW] * len(some)), list(chain.from_iterable(some)))
-        if sql.total_changes - before < len(batch):
-            self._twice(batch, values, first, source, tally)
-        threads = {r.thread for r in batch}
-        sql.executemany("insert or ignore into touched(thread) values (?)", [(t,) for t in threads if t is not None])
-        sql.execute("commit")
-
-    def _twice(self, batch: list[Row], values: list[tuple[Any, ...]], first: int, source: str, tally: Tally) -> None:
-        """Rows that were passed over, for their id was there: the newest is to stay."""
-        there = {
-            id: (row, seen)
-            for id, row, seen in self._sql.execute(
-                _seen("messages", "row, retrieved"), (json.dumps([r.id for r in batch]),)
-            )
-        }
-        for n, (row, new) in enumerate(zip(batch, values, strict=True), first):
-            held, seen = there[row.id]
-            if held == n:
-                continue
-            tally.note("repaired", "the same id twice: the newest is kept", f"{source}:{row.line}")
-            if not _older(row, seen):
-                self._sql.execute(_REPLACE, (*new[1:], row.id))
-            there[row.id] = held, max(seen or 0, row.retrieved or 0) or None
-
-    def _values(self, batch: list[Row], first: int) -> list[tuple[Any, ...]]:
-        """_FIELDS of each; `first`: the row of the first."""
+    def _stage(self, columns: _Columns) -> None:
+        given = columns.batch
+        texts, titles, places, authors = given.text, columns.titles, given.place, given.author
         if self._forgotten:
-            for row in batch:
-                if self._forgotten.has(row.id) or (row.author or "") in self._forgotten:
-                    row.author, row.text, row.title = None, None, ""
-        bots = {r.author for r in batch if r.bot}
-        person: dict[str | None, str | None] = {None: None}
-        person |= {a: self._names.person(a, a in bots) for a in dict.fromkeys(r.author for r in batch) if a is not None}
-        place = {name: self._names.place(name) for name in {r.place for r in batch}}
-        scrubbed, naming = pseudonym.suspects(
-            [f"{r.title}\n{r.text or ''}" if r.title else r.text or "" for r in batch]
-        )
-        for n in scrubbed.tolist():
-            row = batch[n]
-            row.text, row.title = row.text and pseudonym.scrub(row.text), pseudonym.scrub(row.title)
+            authors, texts, titles = self._without(columns)
+        made = np.zeros(len(given), self._staged.kind)
+        made["author"] = self._names.codes(authors, columns.bots)
+        named = _scrubbed(texts, titles)
         if self._forgotten:  # before it is written: what stood in a file for a moment could stay in it
             clean = self._forgotten.cleaned
-            for row in batch:
-                row.text, row.title = row.text and clean(row.text), clean(row.title)
-            place = {name: clean(called) for name, called in place.items()}
-        named = np.zeros(len(batch), np.int64)
-        named[naming] = 1
-        return [
-            (
-                n,
-                r.id,
-                r.id if r.kind == "post" else r.thread,
-                r.parent,
-                person[r.author],
-                r.time,
-                r.text,
-                r.score,
-                place[r.place],
-                r.kind,
-                r.title,
-                r.retrieved,
-                name,
-            )
-            for n, (r, name) in enumerate(zip(batch, named.tolist(), strict=True), first)
-        ]
+            texts[:] = [text and clean(text) for text in texts]
+            titles[:] = [clean(title) for title in titles]
+        made["flags"] = columns.flags
+        made["flags"][named] |= NAMED
+        made["place"] = self._codes_of(places)
+        made["id"], made["thread_id"], made["parent"] = given.id, given.thread, given.parent
+        made["time"], made["score"], made["retrieved"] = given.time, given.score, given.retrieved
+        made["line"], made["source"] = columns.lines, len(self.sources) - 1
+        self.long |= {len(self._staged) + n: strings for n, strings in columns.long.items()}
+        self._staged.add(made, fill(made, titles, texts))
+
+    def _codes_of(self, places: list[str]) -> NDArray[Any]:
+        for name in {*places} - self._places.keys():
+            called = self._names.place(name)
+            self._places[name] = self.place(self._forgotten.cleaned(called) if self._forgotten else called)
+        return np.fromiter(map(self._places.__getitem__, places), np.int32, len(places))
+
+    def place(self, called: str) -> int:
+        """The number of a community, which gets one if need be."""
+        known = "select code from every_places where name = ?"
+        found = one(self._sql, known, called)
+        if found is None:
+            self._sql.execute("insert into places(name) values (?)", (called,))
+            found = one(self._sql, known, called)
+        return int(found)
+
+    def _without(self, columns: _Columns) -> tuple[list[str | None], list[str | None], list[str]]:
+        """Authors, texts and titles, where those who were forgotten, and their messages, have none."""
+        given, gone = columns.batch, set()
+        for n, (id, author) in enumerate(zip(given.id.tolist(), given.author, strict=True)):
+            whole = columns.long[n][0] if n in columns.long else id.decode()
+            if self._forgotten.has(whole) or (author or "") in self._forgotten:
+                gone.add(n)
+        return (
+            [None if n in gone else author for n, author in enumerate(given.author)],
+            [None if n in gone else text for n, text in enumerate(given.text)],
+            ["" if n in gone else title for n, title in enumerate(columns.titles)],
+        )
 
 
-def _older(row: Row, seen: int | None) -> bool:
-    return seen is not None and row.retrieved is not None and row.retrieved < seen
+def _scrubbed(texts: list[str | None], titles: list[str]) -> NDArray[np.int64]:
+    """Takes addresses and numbers out of both; positions of those that can name somebody."""
+    if not any(titles) and None not in texts:
+        said: list[Any] = texts
+    elif any(titles):
+        said = [f"{title}\n{text or ''}" if title else text or "" for title, text in zip(titles, texts, strict=True)]
+    else:
+        said = [text or "" for text in texts]
+    scrubbed, naming = pseudonym.suspects(said)
+    for n in scrubbed.tolist():
+        text = texts[n]
+        texts[n], titles[n] = text and pseudonym.scrub(text), pseudonym.scrub(titles[n])
+    return naming
 
 
-def _seen(table: str, columns: str) -> str:
-    return f"select id, {columns} from {table} where id in (select value from json_each(?)) and not placeholder"
+def _gathered(rows: Iterable[Row | Batch]) -> Iterator[_Columns]:
+    """Some hundred at a time, in their order."""
+    some: list[Row] = []
+    many: list[Batch] = []
+    for row in rows:
+        if isinstance(row, Batch):
+            if some:
+                yield _columns(some)
+                some = []
+            many.append(row)
+            if sum(map(len, many)) >= _BATCH:
+                yield _together(many)
+                many = []
+            continue
+        if many:
+            yield _together(many)
+            many = []
+        some.append(row)
+        if len(some) == _BATCH:
+            yield _columns(some)
+            some = []
+    if some or many:
+        yield _columns(some) if some else _together(many)
+
+
+def _together(many: list[Batch]) -> _Columns:
+    length, lines = sum(map(len, many)), [np.arange(batch.line, batch.line + len(batch)) for batch in many]
+    whole = many[0]
+    if len(many) > 1:
+        columns = {name: [getattr(batch, name) for batch in many] for name in Batch.__slots__}
+        arrays: dict[str, Any] = {name: np.concatenate(columns[name]) for name in _ARRAYS}
+        lists: dict[str, Any] = {name: [*chain.from_iterable(columns[name])] for name in _LISTS}
+        whole = Batch(**arrays, **lists, line=whole.line)
+    return _Columns(whole, [""] * length, np.zeros(length, np.uint8), np.concatenate(lines))
+
+
+def _columns(rows: list[Row]) -> _Columns:
+    ids, parents = [r.id for r in rows], [r.parent or "" for r in rows]
+    threads = [r.id if r.kind == "post" else r.thread or "" for r in rows]
+    every = "\n".join(chain(ids, threads, parents))
+    long: dict[int, Strings] = {}
+    if "\0" in every:  # nothing else here can tell it from the end
+        ids, threads, parents = ([text.replace("\0", "") for text in column] for column in (ids, threads, parents))
+    if not every.isascii() or max(map(len, chain(ids, threads, parents))) > WIDTH:
+        for n, three in enumerate(zip(ids, threads, parents, strict=True)):
+            if any(_long(text) for text in three):
+                long[n] = three[0], three[1] or None, three[2] or None
+                ids[n], threads[n], parents[n] = ("" if _long(text) else text for text in three)
+    flags = [
+        (POST if r.kind == "post" else 0) | (0 if _usual(r, thread) and n not in long else ODD)
+        for n, (r, thread) in enumerate(zip(rows, threads, strict=True))
+    ]
+    named = [np.array([text.encode() for text in column], f"S{WIDTH}") for column in (ids, threads, parents)]
+    batch = Batch(
+        named[0],
+        named[1],
+        named[2],
+        [r.author for r in rows],
+        np.array([r.time for r in rows], np.int64),
+        [r.text for r in rows],
+        np.array([UNKNOWN if r.score is None else r.score for r in rows], np.int64),
+        [r.place for r in rows],
+        np.array([r.retrieved or 0 for r in rows], np.int64),
+        0,
+    )
+    bots = {r.author for r in rows if r.bot}
+    titles, lines = [r.title for r in rows], np.array([r.line for r in rows], np.int64)
+    return _Columns(batch, titles, np.array(flags, np.uint8), lines, bots, long)
+
+
+def _long(text: str) -> bool:
+    return len(text.encode()) > WIDTH
+
+
+def _usual(r: Row, thread: str) -> bool:
+    """Whether it can be in a plain thread: named as Reddit names things, and saying where it is."""
+    if r.kind == "post":
+        return r.id[:3] == "t3_" and r.parent is None
+    return r.id[:3] == "t1_" and thread[:3] == "t3_" and bool(r.parent)

@@ -13,7 +13,7 @@ import numpy as np
 
 from memory.corpus import Corpus
 from memory.errors import BadInput
-from memory.segment import Known
+from memory.known import Known
 
 FILE = "vectors.npz"
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory.errors import Missing, UnknownName
 from memory.message import Message, Thread
-from memory.segment import ALL, FIELDS, MAPPED, SHIFT, UNKNOWN, Array, Segment, attach, fetch, in_order, live, opened
+from memory.messages import Messages
+from memory.segment import ALL, MAPPED, SHIFT, Segment, attach, in_order, of_thread, opened, read
 from memory.state import read_manifest
+from memory.stored import POST, UNKNOWN, Array, Called, Stored
 
 _CACHED = 512  # communities and people whose positions are kept
 _SPANS = 65_536  # people whose place is kept (8 MB)
@@ -41,10 +43,10 @@ class Corpus:
         self.segments = opened(path, manifest["segments"])
         self.sql = sqlite3.connect(":memory:", uri=True, check_same_thread=False)
         attach(self.sql, self.segments)
-        self.sql.execute(f"create temp view messages as {live(self.segments)}")
         for table in ("authors", "places", "threads"):
             arms = " union all ".join(f"select * from {s.schema}.{table}" for s in self.segments)
             self.sql.execute(f"create temp view {table} as {arms}")
+        self._called = Called(self.sql)
         self._positions: dict[tuple[str, int], Array] = {}
         self._spans: dict[str, list[tuple[Segment, int, int]]] = {}
         self._decoded: dict[int, Message] = {}
@@ -75,27 +77,43 @@ class Corpus:
 
     def thread_ids(self) -> list[str]:
         """By time of the first message, then id."""
-        return [id for (id,) in self.sql.execute("select id from messages where kind = 'post' order by time, id")]
+        codes = self.all["thread"][self.posts].tolist()
+        names = self._called("threads", codes)
+        return [names[code] for code in codes]
 
     def thread(self, id: str) -> Thread:
         """
         Raises:
             UnknownName: no such thread.
         """
-        rows = self.sql.execute(f"select {FIELDS} from messages where thread = ? order by time, id", (id,)).fetchall()
-        if not rows:
+        rows = self.of_thread(id)
+        if not len(rows):
             raise UnknownName("thread", id, self.thread_ids())
-        return Thread(id, tuple(Message(*row) for row in rows))
+        return Thread.of(id, (_message(stored) for stored in read(self.segments, rows, self._called)))
+
+    def of_thread(self, id: str) -> Array:
+        """The rows of its messages, by (time, id); none where there is no such thread."""
+        return of_thread(self.segments, self.code("threads", id))
 
     def message(self, id: str) -> Message:
         """
         Raises:
             UnknownName: no such message.
         """
-        row = self.sql.execute(f"select {FIELDS} from messages where id = ?", (id,)).fetchone()
-        if row is None:
-            raise UnknownName("message", id, ())
-        return Message(*row)
+        wanted = np.array([id.encode(errors="replace")])
+        for s in self.segments:
+            [row] = s.find(wanted)
+            if row >= 0:
+                return _message(s.read([row], self._called)[0])
+        raise UnknownName("message", id, ())
+
+    def stored(self, rows: Array) -> list[Stored]:
+        """All that is kept of the messages in these rows, in the order given."""
+        return read(self.segments, rows, self._called)
+
+    def called(self, table: str, codes: Iterable[int]) -> dict[int, str]:
+        """At least the names of these `codes` of authors, places or threads."""
+        return self._called(table, codes)
 
     def people(self) -> dict[str, int]:
         """Author -> number of messages with words, by name; neither bots nor deleted accounts."""
@@ -122,11 +140,8 @@ class Corpus:
         if len(known) + len(new) > _DECODED and known:
             known.clear()
             new = rows
-        if len(new) == 1:
-            query = f"select {FIELDS} from s{new[0] >> SHIFT}.messages where row = ?"
-            known[new[0]] = Message(*self.sql.execute(query, (new[0] & (1 << SHIFT) - 1,)).fetchone())
-        elif new:
-            known.update((row, Message(*read)) for row, read in zip(new, fetch(self.sql, new, FIELDS), strict=True))
+        if new:
+            known.update(zip(new, map(_message, read(self.segments, new, self._called)), strict=True))
         return tuple(known[row] for row in rows)
 
     def past(self, person: str, before: int) -> tuple[Array, Array, Callable[[], Array]]:
@@ -147,7 +162,7 @@ class Corpus:
     def _woven(self, pieces: list[tuple[Segment, Array]]) -> tuple[Array, Array, Callable[[], Array]]:
         times = np.concatenate([s.time[rows] for s, rows in pieces])
         rows = np.concatenate([rows | s.number << SHIFT for s, rows in pieces])
-        order = in_order(self.sql, times, rows)
+        order = in_order(self.segments, times, rows)
         return times[order], rows[order], lambda: np.concatenate([s.vectors[rows] for s, rows in pieces])[order]
 
     def _where(self, person: str) -> list[tuple[Segment, int, int]]:
@@ -174,13 +189,11 @@ class Corpus:
             return self.segments[0].all
         parts = []
         for s in self.segments:
-            keep = np.ones(len(s.all["row"]), bool)
-            keep[s.dead] = False
-            keep = keep[s.all["row"]]
+            keep = s.alive[s.all["row"]]
             parts.append({name: s.all[name][keep] for name in ALL})
             parts[-1]["row"] = parts[-1]["row"] | np.int64(s.number << SHIFT)
         found = {name: np.concatenate([part[name] for part in parts]) for name in ALL}
-        order = in_order(self.sql, found["time"], found["row"])
+        order = in_order(self.segments, found["time"], found["row"])
         return {name: column[order] for name, column in found.items()}
 
     def scores(
@@ -203,19 +216,23 @@ class Corpus:
         if outside is not None:
             keep &= self.all["thread"][at] != self.code("threads", outside)
         if comments:
-            keep &= ~self._posts[at]
+            keep &= ~self.posts[at]
         found: NDArray[np.int64] = score[keep].astype(np.int64)
         return found
 
     @cached_property
-    def _posts(self) -> Array:
+    def posts(self) -> Array:
         """Which messages of `all` are posts."""
-        rows = [
-            row | s.number << SHIFT
-            for s in self.segments
-            for (row,) in self.sql.execute(f"select row from {s.schema}.messages where kind = 'post'")
-        ]
-        found: Array = np.isin(self.all["row"], np.array(rows, np.int64))
+        found: Array = self.column("flags") & POST != 0
+        return found
+
+    def column(self, name: str) -> Array:
+        """One field of every record (see row_type in memory/segment.py), in the order of `all`."""
+        rows = self.all["row"].astype(np.int64)
+        found = np.empty(len(rows), self.segments[0].rows.dtype[name])
+        for s in self.segments:
+            mine = rows >> SHIFT == s.number
+            found[mine] = s.rows[name][rows[mine] & (1 << SHIFT) - 1]
         return found
 
     def others(self, *, before: int, place: str, author: str, outside: str, k: int, seed: int) -> list[Message]:
@@ -231,7 +248,7 @@ class Corpus:
     def links(self, *, before: int, place: str | None = None, k: int) -> list[Link]:
         """The latest `k` (at least 1) messages before `before`, of a community where it is named, by (time, id)."""
         at = self._at(before, place, None)[-max(k, 1) :]
-        return [Link(*row) for row in fetch(self.sql, self.all["row"][at], "id, thread, parent, author, time")]
+        return [Link(*stored[:5]) for stored in self.stored(self.all["row"][at])]
 
     def _at(self, before: int, place: str | None, author: str | None) -> Array:
         """Positions in the arrays of `all`, ascending, of what fits and is earlier."""
@@ -258,24 +275,5 @@ class Corpus:
         return -2 if found is None else int(found[0])
 
 
-class Messages(Sequence[Message]):
-    """Messages by their rows, read from the record when they are asked for."""
-
-    def __init__(self, corpus: Corpus, rows: Array) -> None:
-        self._corpus = corpus
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[Message]:
-        return iter(self[:])
-
-    @overload
-    def __getitem__(self, at: int) -> Message: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Message, ...]: ...
-    def __getitem__(self, at: int | slice) -> Message | tuple[Message, ...]:
-        if not isinstance(at, slice):
-            return self._corpus.rows([int(self._rows[at])])[0]
-        return self._corpus.rows(self._rows[at].tolist())
+def _message(stored: Stored) -> Message:
+    return Message(*stored[:10])

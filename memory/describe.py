@@ -6,11 +6,13 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
+
+import numpy as np
 
 from memory.corpus import Corpus
 from memory.errors import BadInput
+from memory.stored import POST, SPOKEN, STAND_IN, UNKNOWN, Array
 
 HISTORY = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500)  # where a group of people by messages begins
 DEPTH = (0, 1, 2, 3, 4, 5, 7, 10, 20, 50)
@@ -55,41 +57,46 @@ class Description:
 
 def describe(corpus: Corpus, enough: Sequence[tuple[int, int]] = ENOUGH, top: int = 10) -> Description:
     """`enough`: (at least so many messages, in at least so many threads). `top`: communities listed, largest first."""
-    one = corpus.sql.execute
-    totals = one(
-        """select count(*), sum(kind = 'post'), sum(kind != 'post'), sum(spoken), sum(author is null),
-            sum(score is null), sum(placeholder), min(time), max(time) from messages"""
-    ).fetchone()
-    messages, posts, comments, spoken, unsigned, unscored, empty = (n or 0 for n in totals[:7])
-    pasts = one(
-        """select count(*), count(distinct thread) from messages join authors on authors.name = messages.author
-            where not bot and spoken group by messages.author"""
-    ).fetchall()
-    places = one(
-        """select place, count(*), count(distinct case when not bot and spoken then messages.author end),
-            count(distinct thread) from messages left join authors on authors.name = messages.author
-            group by place order by count(*) desc, place"""
-    ).fetchall()
+    all_, bots = corpus.all, [code for (code,) in corpus.sql.execute("select code from authors where bot")]
+    flags, speaks = corpus.column("flags"), all_["speaks"]
+    posts, spoken = flags & POST != 0, flags & SPOKEN != 0
+    pasts = _pairs(all_["author"][speaks], all_["thread"][speaks])
+    places, at, sizes = np.unique(all_["place"], return_inverse=True, return_counts=True)
+    people, threads = (_different(at, column) for column in (np.where(speaks, all_["author"], -1), all_["thread"]))
+    names = corpus.called("places", places.tolist())
+    largest = sorted(range(len(places)), key=lambda n: (-sizes[n], names[int(places[n])]))[:top]
     return Description(
-        messages=messages,
-        posts=posts,
-        comments=comments,
-        with_words=spoken,
-        without_author=unsigned,
-        without_score=unscored,
-        stand_ins=empty,
+        messages=len(flags),
+        posts=int(posts.sum()),
+        comments=int((~posts).sum()),
+        with_words=int(spoken.sum()),
+        without_author=int((all_["author"] < 0).sum()),
+        without_score=int((corpus.column("score") == UNKNOWN).sum()),
+        stand_ins=int((flags & STAND_IN != 0).sum()),
         people=len(pasts),
-        bots=one("select count(*) from authors where bot").fetchone()[0],
-        threads=one("select count(*) from messages where kind = 'post'").fetchone()[0],
+        bots=len(bots),
+        threads=int(posts.sum()),
         communities=len(places),
-        first=totals[7],
-        last=totals[8],
-        largest=[Community(*place) for place in places[:top]],
+        first=int(all_["time"][0]) if len(flags) else None,
+        last=int(all_["time"][-1]) if len(flags) else None,
+        largest=[Community(names[int(places[n])], int(sizes[n]), people[n], threads[n]) for n in largest],
         histories=grouped((said for said, _ in pasts), HISTORY),
         depths=grouped(_depths(corpus), DEPTH),
-        sizes=grouped((size for (size,) in one("select count(*) from messages group by thread")), SIZE),
+        sizes=grouped(np.unique(all_["thread"], return_counts=True)[1].tolist(), SIZE),
         enough=[(n, of, sum(said >= n and threads >= of for said, threads in pasts)) for n, of in enough],
     )
+
+
+def _pairs(authors: Array, threads: Array) -> list[tuple[int, int]]:
+    """(messages, threads) of each author."""
+    _, at, messages = np.unique(authors, return_inverse=True, return_counts=True)
+    return list(zip(messages.tolist(), _different(at, threads), strict=True))
+
+
+def _different(groups: Array, values: Array) -> list[int]:
+    """How many different values from 0 on each group has; groups are numbered from 0."""
+    pairs = np.unique(np.stack([groups, values])[:, values >= 0], axis=1)
+    return np.bincount(pairs[0], minlength=int(groups.max(initial=-1)) + 1).tolist()  # type: ignore[no-any-return]
 
 
 def limits(texts: Iterable[str]) -> list[tuple[int, int]]:
@@ -124,11 +131,8 @@ def _label(starts: Sequence[int], at: int) -> str:
 
 def _depths(corpus: Corpus) -> Iterator[int]:
     """Of every message: 0 for a post, 1 for a reply to it."""
-    rows: Iterable[tuple[str, str, str | None]] = corpus.sql.execute(
-        "select thread, id, parent from messages order by thread, time, id"
-    )
-    for _, thread in groupby(rows, key=lambda row: row[0]):
-        parents: dict[str, Any] = {id: parent for _, id, parent in thread}
+    for thread in corpus.thread_ids():
+        parents: dict[str, Any] = {m.id: m.parent for m in corpus.thread(thread).messages}
         depth: dict[str | None, int] = {None: -1}
         for id in parents:
             walk = [id]

@@ -7,10 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
+from memory.known import Array, Known
 from memory.recall import Vectors
-from memory.record import Record
-from memory.segment import SHIFT, Array, Known, fetch, words
 from memory.store import Index
+from memory.stored import words
 from memory.writing import Written
 
 WINDOW = 256  # rows between two commits to the index: 4-6 s of work that a kill can cost
@@ -22,8 +22,7 @@ class Model(Protocol):
     def __call__(self, texts: list[str], /) -> Vectors: ...
 
 
-def encode(  # noqa: PLR0913
-    record: Record,
+def encode(
     written: Written,
     model: Model,
     given: Sequence[Known],
@@ -41,7 +40,6 @@ def encode(  # noqa: PLR0913
     np.save(written.folder / "known_row.npy", own.rows)
     if not model.dim:
         return 0
-    base = len(record.attached) << SHIFT
     for start in range(0, total, WINDOW):
         lacking = part = np.arange(start, min(start + WINDOW, total))
         for known in given:
@@ -50,18 +48,19 @@ def encode(  # noqa: PLR0913
         new, again = lacking[first == lacking], lacking[first != lacking]
         fresh = part[written.fresh[part]]
         wanted = np.union1d(new, fresh)
-        rows = fetch(record.sql, base | wanted, "id, coalesce(author, ''), time, title, text") if len(wanted) else []
-        said = dict(zip(wanted.tolist(), rows, strict=True))
+        said = dict(zip(wanted.tolist(), written.read(wanted), strict=True))
         if resumed and index is not None and len(new):
-            new = _remembered(index, {at: said[at][0] for at in new.tolist()}, hashes, vectors)
+            new = _remembered(index, {at: said[at].id for at in new.tolist()}, hashes, vectors)
         if len(new):
-            vectors[new] = model([words(said[at][3], said[at][4]) for at in new.tolist()])
+            vectors[new] = model([words(said[at].title, said[at].text) for at in new.tolist()])
             encoded += len(new)
         vectors[again] = vectors[first[first != lacking]]
         if index is not None and len(fresh):
-            facts = [(at, *said[at][:3]) for at in fresh.tolist()]
-            stated = [{"hash": _hex(hashes[at]), "author": author, "time": time} for at, _, author, time in facts]
-            index.upsert([id for _, id, _, _ in facts], np.asarray(vectors[fresh], np.float32), stated)
+            facts = [
+                {"hash": _hex(hashes[at]), "author": said[at].author or "", "time": said[at].time}
+                for at in fresh.tolist()
+            ]
+            index.upsert([said[at].id for at in fresh.tolist()], np.asarray(vectors[fresh], np.float32), facts)
         progress(start + len(part), total)
     vectors.flush()
     return encoded

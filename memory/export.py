@@ -13,9 +13,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from memory.arrow import EXPORT, pyarrow
 from memory.corpus import Corpus
 from memory.errors import BadInput, UnknownName
+from memory.shares import pieces
 
 COLUMNS = ("id", "thread", "parent", "author", "time", "text", "score", "place", "kind", "title", "retrieved", "bot")
 VERSION = 1
@@ -50,10 +53,10 @@ def export(corpus: Path, out: Path, to: str, progress: Progress | None = None) -
 
 
 def _records(corpus: Corpus) -> Iterator[Record]:
-    query = f"""select {", ".join(f"m.{name}" for name in COLUMNS[:-1])}, coalesce(bot, 0) from messages m
-        left join authors on authors.name = m.author order by m.time, m.id"""
-    for row in corpus.sql.execute(query):
-        yield dict(zip(COLUMNS, row, strict=True))
+    bots = {name for (name,) in corpus.sql.execute("select name from authors where bot")}
+    for _, rows in pieces(corpus.all["row"], _BATCH):
+        for stored in corpus.stored(rows):
+            yield dict(zip(COLUMNS, (*stored[:11], int(stored.author in bots)), strict=True))
 
 
 def _watched(records: Iterable[Record], total: int, progress: Progress | None) -> Iterator[Record]:
@@ -83,11 +86,11 @@ def _convokit(corpus: Corpus, out: Path, records: Iterable[Record]) -> None:
         for record in records:
             file.write(json.dumps(_utterance(record), ensure_ascii=False) + "\n")
     sql = corpus.sql.execute
-    posts = sql("select id, title, place, time from messages where kind = 'post' order by time, id")
-    sizes = dict(sql("select thread, count(*) from messages group by thread"))
+    sizes = np.bincount(corpus.all["thread"])
     about = (
-        (id, {"title": title, "subreddit": place, "timestamp": time, "num_comments": sizes[id] - 1})
-        for id, title, place, time in posts
+        (m.id, {"title": m.title, "subreddit": m.place, "timestamp": m.time, "num_comments": int(sizes[code]) - 1})
+        for _, rows in pieces(np.flatnonzero(corpus.posts), _BATCH)
+        for m, code in zip(corpus.stored(corpus.all["row"][rows]), corpus.all["thread"][rows].tolist(), strict=True)
     )
     _objects(out / "conversations.json", about)
     people = sql("select name, bot from authors order by name").fetchall()

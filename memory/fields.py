@@ -18,6 +18,7 @@ GONE = frozenset({"[deleted]", "[removed]", "[ removed by reddit ]", "[deleted b
 _NOBODY = GONE | {""}
 LATEST = 2**40  # seconds; anything later is milliseconds
 MILLISECONDS = 100_000_000_000
+FAR = 2**62  # no score is as far from 0; what is said to be is unknown
 KINDS = ("t1_", "t3_")
 _NONE = (None, "")
 _HIDDEN = (True, "true", "True")
@@ -88,7 +89,7 @@ def row(line: Fields, number: int) -> Row | str:
         None
         if line.score_hidden and line.score_hidden in _HIDDEN
         else counted
-        if type(counted) is int
+        if type(counted) is int and -FAR < counted < FAR
         else score(counted),
         line.subreddit or "",
         "post" if post else "comment",
@@ -149,12 +150,11 @@ def _stamp(text: str) -> float | None:
 
 
 def score(value: Number) -> int | None:
-    if type(value) is int:
-        return value
     try:
-        return None if value is None else int(float(value))
+        counted = value if type(value) is int or value is None else int(float(value))
     except (ValueError, OverflowError):
         return None
+    return counted if counted is not None and -FAR < counted < FAR else None
 
 
 def text(text: str | None) -> str | None:

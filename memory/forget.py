@@ -22,7 +22,7 @@ from memory.errors import Missing, UnknownName
 from memory.recall import Vectors
 from memory.record import STAGING, Record
 from memory.segment import opened
-from memory.state import new_folder, publish, read_manifest, sweep
+from memory.state import new_folder, publish, read_manifest, sweep, swept
 from memory.store import FOLDER, Index
 from memory.wiping import wiped
 from memory.writing import write
@@ -46,7 +46,7 @@ def forget(path: Path, user: str, progress: Callable[[str, int, int | None], Non
         UnknownName: no author of that name. Missing: no corpus, or the model for texts that change. Busy: in use.
     """
     read_manifest(path)
-    with lock.held(path, "personaconv forget"):
+    with lock.held(path, "personaconv forget"), swept(path):
         old = read_manifest(path)
         settle(path)
         sweep(path, old["segments"])
@@ -122,7 +122,7 @@ class _Forgetting:
         raise UnknownName(f"person{hint}", user, known)
 
     def _remove(self, record: Record, name: str, asked: str) -> Farewell:
-        record.move(self.segments)
+        record.load(self.segments)
         sql = record.sql.execute
         for table in ("places", "threads"):  # numbered anew: a place can have a name in it
             sql(f"delete from {table}")
@@ -143,8 +143,8 @@ class _Forgetting:
         written = write(self.folder, record, {}, lambda n, of: self.progress("write", n, of))
         known = [s.known for s in self.segments]
         with wiped(), closing(Index(self.path / _NEW, model.stamp)) as index:
-            encode(record, written, model, known, index, lambda n, of: self.progress("encode", n, of))
-        unsettled.note(self.path, model.stamp, written.ids(record))
+            encode(written, model, known, index, lambda n, of: self.progress("encode", n, of))
+        unsettled.note(self.path, model.stamp, written.ids())
         return written.contents
 
     def _swap(self) -> None:

@@ -4,9 +4,9 @@ Nobody sees half an import: it writes a new segment of the folder and switches a
 vectors, is kept in Chroma as it is made, so a second run goes on where the first was stopped. It costs what it touches,
 however much is there already: see docs/decisions/0012.
 
-Sources are streamed: an import without vectors takes 75 MB, however long they are (130 MB where texts have 4 kB each),
-and for a dump the window it was packed with (up to 2 GB); sorting goes to temporary files. With vectors, Chroma's index
-of them is in memory while they are written: 3 to 5 kB a message.
+Sources are streamed: an import without vectors takes about 120 MB, however long they are (see bench/RESULTS.md), and
+for a dump the window it was packed with (up to 2 GB); what is sorted is in files, in the folder itself. With vectors,
+Chroma's index of them is in memory while they are written: 3 to 5 kB a message.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ from pathlib import Path
 from typing import Any
 
 from memory import carried, lock, pseudonym, unsettled
+from memory.batch import Batch
 from memory.embed import Embedder, open_embedder
 from memory.encoding import encode
 from memory.errors import BadInput, Missing
 from memory.forget import key_file, settle
 from memory.joining import FLOOR, joined, overlay
+from memory.known import Known
 from memory.reading import ALLOWED, CUT, Row, Source, Tally
 from memory.record import STAGING, Record
-from memory.segment import Known, opened
+from memory.segment import opened
 from memory.sources import Given, find, reader
-from memory.state import MANIFEST, new_folder, publish, read_manifest, sweep
+from memory.state import MANIFEST, new_folder, publish, read_manifest, sweep, swept
 from memory.statements import one
 from memory.store import Index
 from memory.wiping import wiped
@@ -91,7 +93,7 @@ def import_corpus(  # noqa: PLR0913
     """
     found = find(sources, allow_truncated)
     model = open_embedder(embedder)
-    with lock.held(out, "personaconv import"):
+    with lock.held(out, "personaconv import"), swept(out):
         return _Import(out, model, embedder, _calm(progress), strict).run(found, keep_names, floor)
 
 
@@ -130,7 +132,7 @@ class _Import:
             changed = record.settle(again)
             self._step("repair")
             written = list[Path]()
-            if changed or not segments or not self._same_model(old):
+            if changed or record.plain or not segments or not self._same_model(old):
                 given = carried.load({s.path.parent for s in sources}, self.model.name)
                 written, names, contents = self._write(folder, record, old, given, again)
             else:
@@ -158,7 +160,7 @@ class _Import:
         """(folders written, names of all segments, contents) of the new state."""
         segments, same = record.attached, self._same_model(old)
         gone = record.gone()
-        new = one(record.sql, "select count(*) from messages")
+        new = record.plain + one(record.sql, "select count(*) from messages")
         record.move(joined(segments, gone, new, self.floor) if same else segments)
         told = partial(self.progress, "write")
         written = write(folder, record, old, told, hashed=bool(self.model.dim))
@@ -178,11 +180,11 @@ class _Import:
         resumed = unsettled.stamp(self.out) == self.model.name
         away = written.away(record, again)
         if not (self.model.dim and (written.fresh.any() or away)):
-            return encode(record, written, self.model, given, None, told)
-        unsettled.note(self.out, self.model.name, [*written.ids(record), *away])
+            return encode(written, self.model, given, None, told)
+        unsettled.note(self.out, self.model.name, [*written.ids(), *away])
         with wiped(), closing(Index(self.out, self.model.name, new=not same and not resumed)) as index:
             index.remove(away)
-            return encode(record, written, self.model, given, index, told, resumed=resumed)
+            return encode(written, self.model, given, index, told, resumed=resumed)
 
     def _same_model(self, old: dict[str, Any]) -> bool:
         """Whether the corpus' vectors are this model's too."""
@@ -203,18 +205,18 @@ class _Import:
         stated = []
         for source in sources:
             rows = self._watched(reader(source)(source, self.tally), source, done, size)
-            record.add(rows, source.name, self.tally)
+            record.add(rows, source.name)
             done += source.done
             stated.append({"name": source.name, "sha256": source.sha256, "bytes": source.done})
         self.progress("rows", self.tally.read, self.tally.read)
         self.progress("read", size, size)
         return stated
 
-    def _watched(self, rows: Iterator[Row], source: Source, done: int, size: int) -> Iterator[Row]:
+    def _watched(self, rows: Iterator[Row | Batch], source: Source, done: int, size: int) -> Iterator[Row | Batch]:
         """`rows` as they are; tells how many there were ("rows") and how far in the sources' bytes that is ("read").
         The end of the bytes is not the end of the rows, which is for _read to tell."""
         for at, row in enumerate(rows):
-            if at % 1024 == 0 and (not size or done + source.done < size):
+            if (at % 1024 == 0 or isinstance(row, Batch)) and (not size or done + source.done < size):
                 self.progress("rows", self.tally.read, None)
                 self.progress("read", done + source.done, size or None)
             yield row

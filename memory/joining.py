@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
 from memory.record import Record
-from memory.segment import FILE, Segment
+from memory.segment import WORDS, Segment
 from memory.state import new_folder
-from memory.statements import change
 
 FLOOR = 2048  # messages that are sooner written again than kept apart
 RATIO = 4  # a segment that is larger than so many times what is written stays as it is
@@ -26,7 +23,7 @@ def joined(segments: Sequence[Segment], gone: dict[int, list[int]], new: int, fl
     and each message is written again only as often as a quarter has come to it; and those that are half `gone`
     (number of the segment -> rows that are put right)."""
     left = {s.number: s.live - len(gone.get(s.number, ())) for s in segments}
-    found = [s for s in segments if left[s.number] < len(s.all["row"]) / 2]
+    found = [s for s in segments if left[s.number] < len(s.rows) / 2]
     total = new + sum(left[s.number] for s in found)
     rest = sorted((s for s in segments if s not in found), key=lambda s: left[s.number])
     for at, segment in enumerate(rest):
@@ -49,7 +46,7 @@ def overlay(corpus: Path, record: Record, gone: dict[int, list[int]], folder: Pa
             place = new_folder(
                 corpus, [folder.name, *(s.folder.name for s in record.attached), *(f.name for f in folders)]
             )
-            _copy(s.folder, place, unsaid[s.number])
+            _copy(s, place, unsaid[s.number])
             rows.append(s.dead)
         else:
             older = (other.folder / f"dead-{s.folder.name}.npy" for other in rewritten)
@@ -60,13 +57,14 @@ def overlay(corpus: Path, record: Record, gone: dict[int, list[int]], folder: Pa
     return [*folders, folder]
 
 
-def _copy(segment: Path, to: Path, without: list[int]) -> None:
-    """`segment` without the words of some rows, whose bytes are overwritten; its arrays are shared."""
-    for file in segment.iterdir():
-        if file.name != FILE:
+def _copy(segment: Segment, to: Path, without: list[int]) -> None:
+    """`segment` without the words of some rows, whose bytes are overwritten; all else is shared."""
+    for file in segment.folder.iterdir():
+        if file.name != WORDS:
             os.link(file, to / file.name)
-    shutil.copyfile(segment / FILE, to / FILE)
-    with closing(sqlite3.connect(to / FILE, isolation_level=None)) as sql:
-        for pragma in ("journal_mode = off", "synchronous = off", "secure_delete = on"):
-            sql.execute(f"pragma {pragma}")
-        change(sql, "update messages set text = null, title = '' where row = ?", ((row,) for row in without))
+    shutil.copyfile(segment.folder / WORDS, to / WORDS)
+    found = segment.rows.take(without)
+    with (to / WORDS).open("r+b") as out:
+        for start, size in zip(found["start"].tolist(), found["size"].tolist(), strict=True):
+            out.seek(start)
+            out.write(bytes(size))

@@ -8,12 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from memory.corpus import Corpus, Messages
+from memory.corpus import Corpus
 from memory.gathered import part
 from memory.message import Message
+from memory.messages import Messages
 from memory.recall import History
-from memory.segment import Array
 from memory.store import MemoryStore
+from memory.stored import Array
 
 _STEP = 65_536  # positions looked at in one go, newest first: the newest few of a community are mostly in the first
 
@@ -33,10 +34,9 @@ class CorpusOthers:
 
     @cached_property
     def place(self) -> str:
-        one = self._corpus.sql.execute
-        row = one("select place from messages where thread = ? order by time, id limit 1", (self.outside,)).fetchone()
-        if row is not None:
-            return str(row[0])
+        rows = self._corpus.of_thread(self.outside)
+        if len(rows):
+            return self._corpus.stored(rows[:1])[0].place
         places = Counter(m.place for m in self.history.messages)
         return min(places, key=lambda place: (-places[place], place), default="")
 
@@ -79,9 +79,8 @@ class CorpusOthers:
         apart = np.abs(np.log1p(counts[codes]) - np.log1p(mine)).round(9)
         last = np.partition(apart, min(k, len(apart)) - 1)[min(k, len(apart)) - 1]
         nearest = dict(zip(codes[apart <= last].tolist(), apart[apart <= last].tolist(), strict=True))
-        query = "select code, name from authors where code in (select value from json_each(?))"
-        names = self._corpus.sql.execute(query, (str(list(nearest)),)).fetchall()
-        return [name for _, name in sorted((nearest[code], name) for code, name in names)][:k]
+        names = self._corpus.called("authors", nearest)
+        return [name for _, name in sorted((apart, names[code]) for code, apart in nearest.items())][:k]
 
     def past(self, name: str) -> History:
         """What another person wrote before the moment, outside the thread being answered."""
@@ -89,9 +88,8 @@ class CorpusOthers:
 
     def _elsewhere(self, history: History) -> History:
         """`history` without the thread being answered: what was really said there may not yet have been."""
-        told = "select 1 from messages where thread = ? and author = ? and time < ? limit 1"
-        row = self._corpus.sql.execute(told, (self.outside, history.user, history.before)).fetchone()
-        if row is None:
+        rows = self._corpus.of_thread(self.outside)
+        if not any(m.author == history.user and m.time < history.before for m in self._corpus.stored(rows)):
             return history
         return part(history, [i for i, m in enumerate(history.messages) if m.thread != self.outside])
 

@@ -5,18 +5,32 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from memory.corpus import Corpus
 from memory.errors import Missing
+from memory.known import Array, Known
 from memory.message import Message
 from memory.recall import Vectors
-from memory.segment import FILE, Array, Known, create, index, text_hash
+from memory.segment import FILE, WORDS, create
+from memory.sorting import arrange
+from memory.staging import fill
 from memory.store import MemoryStore
+from memory.stored import POST, UNKNOWN, row_type, text_hash
+
+_FIELDS: dict[str, Callable[[Message], Any]] = {
+    "id": lambda m: m.id.encode(),
+    "parent": lambda m: (m.parent or "").encode(),
+    "thread_id": lambda m: m.thread.encode(),
+    "time": lambda m: m.time,
+    "score": lambda m: UNKNOWN if m.score is None else m.score,
+    "flags": lambda m: POST if m.kind == "post" else 0,
+}
 
 
 class _Planted(MemoryStore):
@@ -55,32 +69,29 @@ def _write(folder: Path, store: MemoryStore, messages: Sequence[Message], vector
     order = sorted(range(len(messages)), key=lambda n: (authors[n], messages[n].time, messages[n].id))
     rows = [messages[n] for n in order]
     people = np.array([authors[n] for n in order], np.int32)
+    made = np.zeros(len(rows), row_type(-(-max(len(f"{m.id} {m.thread} {m.parent}".encode()) for m in rows) // 8) * 8))
+    for name, of in _FIELDS.items():
+        made[name] = [of(m) for m in rows]
+    words = fill(made, [m.title for m in rows], [m.text for m in rows])
+    made["author"] = people
+    for name in ("place", "thread"):
+        made[name] = [code(f"{name}s", getattr(m, name)) for m in rows]
+    np.save(folder / "rows.npy", made)
+    (folder / WORDS).write_bytes(words)
+    arrange(folder, len(made))
     with closing(sqlite3.connect(folder / FILE)) as sql:
         create(sql, "main")
-        for n, m in enumerate(rows):
-            said = (m.id, m.thread, m.parent, m.author, m.time, m.text, m.score, m.place, m.kind, m.title)
-            values = (n, *said, m.thread, m.parent, m.time, None, 0, 1)
-            sql.execute(f"insert into messages values ({', '.join('?' * len(values))})", values)
         for author in np.unique(people):
             span = np.flatnonzero(people == author)
             sql.execute("insert into spans values (?, ?, ?)", (int(author), int(span[0]), int(span[-1]) + 1))
         sql.commit()
-        index(sql, "main")
     vectors = np.asarray(vectors)[order].astype(np.float16)
     known = Known.of(np.array([text_hash(m.bare.words) for m in rows], "S16"), vectors)
-    by_time = sorted(range(len(rows)), key=lambda n: (rows[n].time, rows[n].id))
     columns: dict[str, Array] = {
-        "time": np.array([m.time for m in rows], np.int64),
+        "time": made["time"],
         "vectors": vectors,
         "known_hash": known.hashes,
         "known_row": known.rows,
-        "all_row": np.array(by_time, np.int32),
-        "all_time": np.array([rows[n].time for n in by_time], np.int64),
-        "all_score": np.array([rows[n].score for n in by_time], np.int32),
-        "all_author": people[by_time],
-        "all_place": np.array([code("places", rows[n].place) for n in by_time], np.int32),
-        "all_thread": np.array([code("threads", rows[n].thread) for n in by_time], np.int32),
-        "all_speaks": np.ones(len(rows), np.bool_),
     }
     for name, column in columns.items():
         np.save(folder / f"{name}.npy", column)

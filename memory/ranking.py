@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from memory.errors import BadInput
 from memory.message import Message
+from memory.messages import Messages
 from memory.recall import History, Recalled
 from memory.tokens import count
 
 Array = NDArray[Any]
-_FEW = 8  # messages that are sooner read one by one than in one go
 
 
 def check(k: int) -> None:
@@ -115,12 +115,9 @@ def top(history: History, scores: Array, k: int) -> list[tuple[int, Message]]:
 
 
 def read(history: History, at: Sequence[int]) -> Sequence[Message]:
-    """The messages at these positions; many that are close together are read in one go, with those between."""
-    if len(at) > _FEW and max(at) - min(at) < 4 * len(at):
-        first = min(at)
-        between = history.messages[first : max(at) + 1]
-        return [between[i - first] for i in at]
-    return [history.messages[i] for i in at]
+    """The messages at these positions, which a corpus reads in one go."""
+    messages = history.messages
+    return messages.pick(at) if isinstance(messages, Messages) else [messages[i] for i in at]
 
 
 def _newest(history: History, at: list[int], k: int) -> list[int]:

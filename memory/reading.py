@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import count, repeat
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -20,7 +20,8 @@ from memory.errors import BadInput
 ZSTD = b"\x28\xb5\x2f\xfd"
 WINDOW = 2**31  # real dumps say so; a decoder that is not told refuses them
 CHUNK = 1 << 16  # compressed bytes a step: bounds what one step can unpack to
-PART = 1 << 16  # unpacked bytes decoded together: a processor's cache holds what becomes of them
+PLAIN = 1 << 20  # bytes a step of a file that is not
+PART = 300  # lines decoded together: a processor's cache holds what becomes of them
 LONGEST = 1 << 26  # bytes of a line; dump rows are below 1 MB
 EXAMPLES = 5
 CUT = "cut off in the middle"  # (last line), (last object): what a truncated file ends with
@@ -107,33 +108,34 @@ class Source:
         """
         number = 1
         for part in self.parts(tally):
-            *lines, last = part.split(b"\n")
-            yield from zip(count(number), lines, repeat(True))
-            number += len(lines)
-            if last:
-                yield number, last, False
+            for line in part:
+                whole = line[-1:] == b"\n"
+                yield number, line[:-1] if whole else line, whole
+                number += 1
 
-    def parts(self, tally: Tally) -> Iterator[bytes]:
-        """Whole lines, some 64 kB of them together; what comes last may have no end.
+    def parts(self, tally: Tally) -> Iterator[list[bytes]]:
+        """Lines with their ends, some hundred of them together; the last of all may have no end.
 
         Raises:
             BadInput: as lines().
         """
         rest: list[bytes] = []
-        for block in _ahead(self.blocks(tally)):
-            at = 0
-            while end := block.rfind(b"\n", at, at + PART) + 1 or block.find(b"\n", at + PART) + 1:
-                part = b"".join((*rest, block[at:end]))
-                rest, at = [], end
-                yield part
-            rest.append(block[at:])
+        for block in self.blocks(tally):
+            unpacked = BytesIO(block)
+            while part := [*islice(unpacked, PART)]:
+                begun = [] if part[-1].endswith(b"\n") else [part.pop()]
+                if part:
+                    part[0] = b"".join((*rest, part[0]))
+                    yield part
+                    rest = []
+                rest += begun
             if sum(map(len, rest)) > LONGEST:
                 raise BadInput(
                     f"{self.path}: the line that begins before byte {self.done} is longer than 64 MB; "
                     "one JSON object a line is needed"
                 )
-        if any(rest):
-            yield b"".join(rest)
+        if rest:
+            yield [b"".join(rest)]
 
     def blocks(self, tally: Tally) -> Iterator[bytes]:
         """Unpacked bytes, in blocks. Sets `sha256` of the file's own bytes at the end."""
@@ -142,12 +144,12 @@ class Source:
         with self.path.open("rb") as file:
             packed = file.read(4) == ZSTD
             file.seek(0)
-            raw = self._raw(file, digest)
+            raw = self._raw(file, digest, CHUNK if packed else PLAIN)
             yield from self._unpacked(raw, tally) if packed else raw
         self.sha256 = digest.hexdigest()
 
-    def _raw(self, file: BinaryIO, digest: hashlib._Hash) -> Iterator[bytes]:
-        while block := file.read(CHUNK):
+    def _raw(self, file: BinaryIO, digest: hashlib._Hash, step: int) -> Iterator[bytes]:
+        while block := file.read(step):
             digest.update(block)
             self.done += len(block)
             yield block
@@ -181,12 +183,3 @@ class Source:
                 f"{self.path} ends in the middle of its archive: the rows before the cut are kept; "
                 "get it whole, or accept it with allow_truncated"
             )
-
-
-def _ahead(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """`blocks`, the next one made on another thread while one is in use: unpacking leaves Python to others."""
-    with ThreadPoolExecutor(1) as thread:
-        following = thread.submit(next, blocks, None)
-        while (block := following.result()) is not None:
-            following = thread.submit(next, blocks, None)
-            yield block

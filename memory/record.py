@@ -1,6 +1,7 @@
-"""An import in the making: a file of what was read and of all in the corpus that it bears on. Knows no vectors.
+"""An import in the making: files of what was read and of all in the corpus that it bears on. Knows no vectors.
 
-It is written without a journal and thrown away in the end; what becomes of it is a segment.
+Plain threads stay in the staged files; the others, and what the corpus has of them, are mended in a database. Both are
+written without a journal and thrown away in the end; what becomes of them is a segment.
 """
 
 from __future__ import annotations
@@ -12,17 +13,26 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from memory import pseudonym
+import numpy as np
+
+from memory import marked, pseudonym
 from memory.adding import Adding
+from memory.batch import Batch
+from memory.earlier import Earlier
 from memory.forgotten import MARK, Forgotten
+from memory.hashing import text_numbers
 from memory.names import Names
+from memory.plain import Plain
 from memory.reading import Row, Tally
-from memory.segment import COLUMNS, NUMBERED, PARTS, Segment, attach, create, live
+from memory.segment import PARTS, Segment, attach, create
+from memory.shares import pieces
+from memory.staging import NAMED, ODD, WORDS, Staged
 from memory.statements import change, each, one
-from memory.threads import Threads
+from memory.stored import NUMBERED
+from memory.threads import COLUMNS, STOOD_IN, Threads
 
 STAGING = "import.sqlite"
-READ, LOADED, MOVED = 0, 1, 2  # why a message is here: from a source, for its thread, because its segment is rewritten
+READ, LOADED = 0, 1  # why a message is here: from a source, or out of the corpus
 _BATCH = 2000
 _CACHE = 8192  # kB, for each of the two files
 
@@ -56,14 +66,16 @@ class Record:
     ) -> None:
         """`key`: names become pseudonyms made with it; None keeps them. `secret`: hashes who was forgotten.
         `segments`: the corpus so far."""
+        self.folder = file.parent
         self.sql = sqlite3.connect(file, isolation_level=None, uri=True)
         for pragma in ("journal_mode = off", "synchronous = off", f"cache_size = -{_CACHE}"):
             self.sql.execute(f"pragma {pragma}")
         create(self.sql, "main", parts=True)
         self.sql.executescript(_SCHEMA)
         attach(self.sql, segments)
+        self.staged = Staged(file.parent)
         self.sql.execute("pragma temp_store = file")  # sorting takes the cache's size in memory, and files beyond
-        self.attached, self.kept = list(segments), list(segments)
+        self.attached, self.kept, self.moved = list(segments), list(segments), list[Segment]()
         self.last: dict[str, int] = {}  # the codes given so far
         for table in NUMBERED:
             codes = (one(self.sql, f"select max(code) from {s.schema}.{table}") or 0 for s in segments)
@@ -73,42 +85,60 @@ class Record:
         self.key = key
         self.forgotten = Forgotten(self.sql, secret)
         self.names = Names(self.sql, key)
-        self._adding = Adding(self.sql, self.names, self.forgotten, bool(segments))
+        self.adding = Adding(self.sql, self.names, self.forgotten, self.staged)
+        self.plain = 0  # messages that are in plain threads
 
     def close(self) -> None:
+        self.staged.close()
         self.sql.close()
 
     def _views(self) -> None:
-        """earlier: messages of the corpus that count; every_...: what is here and there."""
-        self.sql.execute("drop view if exists temp.earlier")
-        self.sql.execute(f"create temp view earlier as {live(self.kept)}")
+        """every_...: what is here and in the segments that stay."""
+        self.earlier = Earlier(self.sql, self.kept)
         for part in PARTS:
             arms = [f"select * from {schema}.{part}" for schema in ("main", *(s.schema for s in self.kept))]
             self.sql.execute(f"drop view if exists temp.every_{part}")
             self.sql.execute(f"create temp view every_{part} as {' union all '.join(arms)}")
 
-    def add(self, rows: Iterable[Row], source: str, tally: Tally) -> None:
-        """Upserts by id: of two rows the one retrieved later stays, the one read later where that is not known."""
-        self._adding.add(rows, source, tally)
+    def add(self, rows: Iterable[Row | Batch], source: str) -> None:
+        """Takes all of them as they come."""
+        self.adding.add(rows, source)
 
     def mend(self, tally: Tally, again: Iterable[str] = ()) -> int:
         """Makes every thread that is touched a valid tree, from what the sources said; run again, it finds the same.
         `again`: ids of messages whose threads are looked at as well. How many messages are as the sources had them."""
-        touch = "insert or ignore into touched(thread) select thread from"
-        self.sql.execute(f"{touch} earlier where id in (select value from json_each(?))", (json.dumps(list(again)),))
-        authors = each(self.sql, "select identity from main.authors") if self.kept else ()
-        new = json.dumps([_who(identity) for (identity,) in authors])
+        self._sort_out(tally)
+        new = {identity for (identity,) in each(self.sql, "select identity from main.authors")} if self.kept else set()
+        named, about = [*again], json.dumps([_who(identity) for identity in new])
         for s in self.kept:  # texts that name somebody who was not known then
-            named = f"select row from {s.schema}.mentions where who in (select value from json_each(?))"
-            self.sql.execute(f"{touch} earlier where segment = {s.number} and row in ({named})", (new,))
-        Threads(self.sql).mend(tally)
-        found: int = one(self.sql, f"select count(*) from messages where why = {READ} and not placeholder")
+            query = f"select id from {s.schema}.mentions where who in (select value from json_each(?))"
+            named += [id for (id,) in self.sql.execute(query, (about,))]
+        touched = {(m.thread,) for _, _, m in self.earlier.by_id(named)}
+        change(self.sql, "insert or ignore into touched(thread) values (?)", touched)
+        Threads(self.sql, self.earlier).mend(tally)
+        query = f"select count(*) from messages where why = {READ} and not placeholder"
+        found: int = self.plain + one(self.sql, query)
         return found
+
+    def _sort_out(self, tally: Tally) -> None:
+        """Marks the threads that are not plain, and takes their rows into the database."""
+        names = self.sql.execute("select code from every_places order by name").fetchall()
+        ranks = {code: rank for rank, (code,) in enumerate(names)}
+        plain = Plain(self.staged, self.earlier, self.last["threads"] + 1, ranks, self.folder)
+        plain.mark(self.adding.sources, tally)
+        change(self.sql, "insert into main.threads(code, name) values (?, ?)", plain.names())
+        marked.put(self.sql, self.staged, self.adding, self.earlier, tally)
+        self.plain = sum(int(np.count_nonzero(part["flags"] & ODD == 0)) for _, part in self.staged.parts())
+        for made in plain.stand_ins():
+            for id in made["id"].tolist():
+                tally.note("repaired", STOOD_IN, id.decode())
+            self.staged.add(made, b"")
 
     def rename(self) -> None:
         """Replaces people's names inside texts, once all authors are known; names of nobody are noted, as hashes."""
         if self.key is None:
             return
+        self._rename_plain()
         texts = each(self.sql, "select row, id, title, text from messages where named")
         while part := list(islice(texts, _BATCH)):
             changes, unknown = list[tuple[str, str | None, int]](), set[tuple[str, int]]()
@@ -119,6 +149,23 @@ class Record:
                     changes.append((*new, row))
                 unknown |= {(id, _who(self.names.identity(name))) for name in strange}
             change(self.sql, "update messages set title = ?, text = ? where row = ?", changes)
+            change(self.sql, "insert or ignore into unknown values (?, ?)", unknown)
+
+    def _rename_plain(self) -> None:
+        words = self.staged.words
+        for _, part in self.staged.parts():
+            unknown = set[tuple[str, int]]()
+            for n in np.flatnonzero(part["flags"] & (NAMED | ODD) == NAMED).tolist():
+                start, size, title = (int(part[name][n]) for name in ("start", "size", "title"))
+                strange: set[str] = set()
+                said = [words[start : start + title].decode(), words[start + title : start + size].decode()]
+                new = [self._renamed(text, strange).encode() for text in said]
+                if b"".join(new) != words[start : start + size]:
+                    part["start"][n] = self.staged.say(b"".join(new))
+                    part["size"][n], part["title"][n] = sum(map(len, new)), len(new[0])
+                    part["numbers"][n, WORDS] = text_numbers(b"".join(new), np.array([part["size"][n]]))[0]
+                id = part["id"][n].decode()
+                unknown |= {(id, _who(self.names.identity(name))) for name in strange}
             change(self.sql, "insert or ignore into unknown values (?, ?)", unknown)
 
     def _renamed(self, text: str, strange: set[str]) -> str:
@@ -184,19 +231,27 @@ class Record:
         return found
 
     def move(self, segments: Sequence[Segment]) -> None:
-        """All of these that still counts comes here, to be written again."""
+        """These are to be written again with what is new: their names come here, their messages when all is written."""
         self.kept = [s for s in self.kept if s not in segments]
+        self.moved += segments
         self._views()
         for s in segments:
-            out = f"select row from old where segment = {s.number}"
-            still = f"select * from ({live([s])}) where row not in ({out})"
-            self.sql.execute(f"insert into messages({COLUMNS}, why) select {COLUMNS}, {MOVED} from ({still})")
-            self.sql.execute(
-                f"""insert or ignore into unknown select m.id, who from {s.schema}.mentions
-                    join (select id, row from ({still})) m using (row)"""
-            )
             for part in PARTS:
                 self.sql.execute(f"insert into main.{part} select * from {s.schema}.{part}")
+
+    def load(self, segments: Sequence[Segment]) -> None:
+        """Takes all messages of these into the database, to be changed there; they are written again as new."""
+        columns = f"{COLUMNS}, why"
+        insert = f"insert into messages({columns}) values ({', '.join('?' * len(columns.split(', ')))})"
+        for s in segments:
+            self.sql.execute(f"insert or ignore into unknown select id, who from {s.schema}.mentions")
+            for _, rows in pieces(np.flatnonzero(s.alive), _BATCH):
+                change(self.sql, insert, ((*told[2:-1], LOADED) for told in Earlier(self.sql, [s]).told(s, rows)))
+        self.kept = [s for s in self.kept if s not in segments]
+        for s in segments:
+            for part in PARTS:
+                self.sql.execute(f"insert into main.{part} select * from {s.schema}.{part}")
+        self._views()
 
 
 def _who(identity: bytes) -> int:

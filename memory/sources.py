@@ -9,13 +9,14 @@ from types import ModuleType
 from typing import Any
 
 from memory import policy, readers, table
+from memory.batch import Batch
 from memory.errors import BadInput, Missing
 from memory.reading import Row, Source, Tally
 
 SUFFIXES = (".ndjson", ".jsonl", ".json", ".zst", ".parquet", ".arrow")
 LOCAL = "hf:"
 Given = Path | str | Iterable[Mapping[str, Any]]
-Read = Callable[[Source, Tally], Iterator[Row]]
+Read = Callable[[Source, Tally], Iterator[Row | Batch]]
 
 
 def find(given: Sequence[Given], allow_truncated: bool = False) -> list[Source]:
@@ -74,7 +75,7 @@ def reader(source: Source) -> Read:
     blank = not head.strip(b"\0 \t\r\n")
     for module in known:
         if module.recognises(head) or (blank and module is known[-1]):
-            read: Read = module.read
+            read: Read = getattr(module, "batches", module.read)
             return read
     names = ", ".join(m.__name__.rpartition(".")[2] for m in known)
     raise BadInput(f"{source.path} is in no format that is known here (it begins with {head[:20]!r}); known: {names}")

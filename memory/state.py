@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from memory.errors import BadInput, Missing
 
 MANIFEST = "manifest.json"
-FORMAT = 3
+FORMAT = 4
 
 
 def read_manifest(corpus: Path) -> dict[str, Any]:
@@ -45,9 +47,8 @@ def new_folder(corpus: Path, names: Sequence[str]) -> Path:
 def publish(corpus: Path, manifest: dict[str, Any], written: Sequence[Path]) -> None:
     """Makes `manifest` the corpus' state, in one step, once what was `written` for it is on disk. Folders that it does
     not name are removed, but stay readable to who has them open."""
-    for file in (file for folder in written for file in folder.iterdir()):
-        with file.open("rb") as here:
-            os.fsync(here.fileno())
+    with ThreadPoolExecutor() as together:
+        list(together.map(_settle, (file for folder in written for file in folder.iterdir())))
     new = corpus / f"{MANIFEST}.new"
     with new.open("w", encoding="utf-8") as file_:
         json.dump({"format": FORMAT, **manifest}, file_, indent=1)
@@ -55,6 +56,20 @@ def publish(corpus: Path, manifest: dict[str, Any], written: Sequence[Path]) -> 
         os.fsync(file_.fileno())
     new.replace(corpus / MANIFEST)
     sweep(corpus, manifest["segments"])
+
+
+def _settle(file: Path) -> None:
+    with file.open("rb") as here:
+        os.fsync(here.fileno())
+
+
+@contextmanager
+def swept(corpus: Path) -> Iterator[None]:
+    """In the end no segment is there that the state does not name, also where what made it was stopped."""
+    try:
+        yield
+    finally:
+        sweep(corpus, read_manifest(corpus)["segments"] if (corpus / MANIFEST).is_file() else [])
 
 
 def sweep(corpus: Path, keep: Sequence[str]) -> None:

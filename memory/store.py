@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from memory.corpus import Corpus, Messages
+from memory.corpus import Corpus
 from memory.embed import NAMES, Embedder, open_embedder
 from memory.errors import Missing, UnknownName
 from memory.message import Message
+from memory.messages import Messages
 from memory.recall import Vectors
-from memory.segment import Array, text_hash
+from memory.stored import Array, text_hash
 
 FOLDER = "chroma"
 _REMEMBERED = 4096  # newly encoded texts whose vectors are kept (6 MB)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memory import tree
+from memory.earlier import Earlier
 from memory.reading import Tally
-from memory.segment import COLUMNS
 from memory.statements import change, each, one
 
 _BATCH = 2000
+FIELDS = "id, thread, parent, author, time, text, score, place, kind, title"
+SAID = "said_thread, said_parent, said_time"  # as the source says; the tree may differ
+COLUMNS = f"{FIELDS}, {SAID}, retrieved, placeholder"
+STOOD_IN = "submission not in the data: an empty post stands for it"
 LOST = "no link_id, and its parent is not in the data: import it with its parent, or after it"
 _LOADED = 1  # see record.py
 _COLUMNS = COLUMNS.replace("said_thread, said_parent, said_time, ", "")
@@ -25,8 +29,8 @@ _NAMED = "select thread from touched union select said_thread from old where sai
 class Threads:
     """Of one record."""
 
-    def __init__(self, sql: sqlite3.Connection) -> None:
-        self._sql = sql
+    def __init__(self, sql: sqlite3.Connection, earlier: Earlier) -> None:
+        self._sql, self._earlier = sql, earlier
 
     def mend(self, tally: Tally) -> None:
         """Loads what the corpus has of them and makes them trees. What has to be repaired is noted, by its id."""
@@ -39,12 +43,11 @@ class Threads:
         change(self._sql, "delete from messages where id = ?", ((id,) for id in gone))
         self._sql.execute("delete from messages where placeholder and id in (select id from old where placeholder)")
         self._add_roots(tally)
-        known = "select 1 from messages where id = ?1 union all select 1 from earlier where id = ?1"
         changes: list[tuple[str | None, int, str]] = []
         for thread, nodes in self._odd():
             ids = {n.id for n in nodes}
             absent = {n.parent for n in nodes if n.parent is not None and n.parent not in ids}
-            elsewhere = frozenset(id for id in absent if one(self._sql, known, id))
+            elsewhere = self._there(absent)
             mended, fixes = tree.repair(thread, nodes, elsewhere)
             for fix in fixes:
                 tally.note("repaired", fix.reason, fix.node.id)
@@ -54,6 +57,14 @@ class Threads:
                 changes = []
         self._store(changes)
 
+    def _there(self, ids: Iterable[str]) -> frozenset[str]:
+        """Those of `ids` that are in the corpus or in what is being mended."""
+        named = list(ids)
+        here = self._sql.execute(
+            "select id from messages where id in (select value from json_each(?))", (json.dumps(named),)
+        )
+        return frozenset([*(id for (id,) in here), *(m.id for _, _, m in self._earlier.by_id(named))])
+
     def _store(self, changes: list[tuple[str | None, int, str]]) -> None:
         set_ = f"update messages set {_KEEP}, parent = ?1, time = ?2"
         change(self._sql, f"{set_} where id = ?3 and (parent is not ?1 or time != ?2)", changes)
@@ -61,15 +72,15 @@ class Threads:
     def _gather(self) -> dict[str, str | None]:
         """Loads threads until nothing outside bears on what is here; for comments whose source names no thread, or a
         comment as one, the thread where their parent is: None where there is none."""
-        touch = "insert or ignore into touched(thread) select"
-        self._sql.execute(f"{touch} thread from earlier where id in (select id from messages)")
-        self._sql.execute(
-            f"""{touch} thread from earlier where thread is not said_thread
-                and said_thread in (select id from messages where kind = 'post')"""
-        )
+        touch = "insert or ignore into touched(thread) values (?)"
         new = "select thread from touched where not loaded"
+        if self._earlier:
+            here, posts = (each(self._sql, f"select id from messages {only}") for only in ("", "where kind = 'post'"))
+            change(self._sql, touch, {(m.thread,) for _, _, m in self._earlier.by_id(id for (id,) in here)})
+            change(self._sql, touch, {(thread,) for _, thread in self._earlier.strays(id for (id,) in posts)})
         while True:
-            self._sql.execute(f"insert into old select * from earlier where thread in ({new})")
+            loaded = self._earlier.of_threads([thread for (thread,) in self._sql.execute(new)])
+            change(self._sql, f"insert into old values ({', '.join('?' * (len(COLUMNS.split(', ')) + 3))})", loaded)
             self._sql.execute(
                 f"""insert or ignore into messages({_COLUMNS}, why)
                     select {_AS_SAID}, {_LOADED} from old where thread in ({new})"""
@@ -77,7 +88,7 @@ class Threads:
             self._sql.execute("update touched set loaded = 1 where not loaded")
             lost = self._lost()
             found = {(thread,) for thread in lost.values() if thread is not None}
-            if not change(self._sql, "insert or ignore into touched(thread) values (?)", found):
+            if not change(self._sql, touch, found):
                 return lost
             as_said = (
                 "update messages set thread = said_thread, said_time = null where id = ? and said_time is not null"
@@ -86,9 +97,11 @@ class Threads:
 
     def _lost(self) -> dict[str, str | None]:
         """id -> thread of the comments whose source names none, or a comment as one."""
-        named = f"select id from {{}} where kind != 'post' and id in ({_NAMED})"
-        there = f"{named.format('earlier')} and id not in (select id from messages)"
-        wrong = [id for (id,) in self._sql.execute(f"{named.format('messages')} union all {there}")]
+        named = f"select id from messages where kind != 'post' and id in ({_NAMED})"
+        wrong = [id for (id,) in self._sql.execute(named)]
+        there = f"select thread from ({_NAMED}) where thread not in (select id from messages)"
+        threads = (thread for (thread,) in self._sql.execute(there)) if self._earlier else ()
+        wrong += [m.id for _, _, m in self._earlier.by_id(threads) if m.kind != "post"]
         if wrong:
             these = "select value from json_each(?)"
             self._sql.execute(
@@ -108,9 +121,10 @@ class Threads:
         return thread_of
 
     def _thread(self, id: str | None) -> str | None:
-        query = "select thread from messages where id = ?1 union all select thread from earlier where id = ?1"
-        found: str | None = one(self._sql, query, id)
-        return found
+        if id is None:
+            return None
+        found: str | None = one(self._sql, "select thread from messages where id = ?", id)
+        return found or next((m.thread for _, _, m in self._earlier.by_id([id])), None)
 
     def _add_roots(self, tally: Tally) -> None:
         """A post without author or words for each thread whose own is not there, a second before its oldest comment."""
@@ -124,7 +138,7 @@ class Threads:
                     where thread in (select thread from rootless) group by thread"""
             )
         for (id,) in each(self._sql, "select id from rootless join messages on id = rootless.thread and placeholder"):
-            tally.note("repaired", "submission not in the data: an empty post stands for it", id)
+            tally.note("repaired", STOOD_IN, id)
 
     def _odd(self) -> Iterator[tuple[str, list[tree.Node]]]:
         """The threads that are not plainly trees: where all reply to something earlier in them, nothing is wrong."""

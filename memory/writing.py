@@ -1,49 +1,48 @@
 """From a record to a segment: rows in the order of the arrays, the arrays, and what the corpus then holds in all.
 
-SQLite sorts, and what is read of it goes to the files in pieces, so memory does not grow with what is written.
+What is sorted is sorted in shares, and what is read goes to the files in pieces, so memory does not grow with them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import msgspec
 import numpy as np
-from numpy.lib import format as npy
 
-from memory.record import MOVED, Record
-from memory.segment import (
-    COLUMNS,
-    FIELDS,
-    FILE,
-    NUMBERED,
-    PARTS,
+from memory import digest, lasting
+from memory.digest import Digest
+from memory.record import Record
+from memory.segment import FILE, PARTS, WORDS, create
+from memory.shares import MOST, Filed, ordered, pieces, shares
+from memory.sorting import arrange, head
+from memory.staging import MOVED, ODD
+from memory.statements import one
+from memory.stored import (
+    POST,
+    SAID,
     SPOKEN,
-    UNKNOWN,
+    STAND_IN,
+    TEXT,
     Array,
-    create,
-    index,
+    Called,
+    Mapped,
+    Stored,
+    find,
+    mapped,
+    row_type,
+    stored,
     text_hash,
     words,
 )
-from memory.statements import each, one
 
 CHUNK = 4096
-_FIELDS, _COLUMNS = (len(names.split(", ")) for names in (FIELDS, COLUMNS))
-_KINDS: dict[str, type] = {
-    "row": np.int32, "time": np.int64, "score": np.int32, "author": np.int32, "place": np.int32, "thread": np.int32,
-    "speaks": np.bool_,
-}  # fmt: skip
-_BITS = 256
-_PACK = msgspec.msgpack.Encoder().encode
+_KEPT = POST | TEXT | SPOKEN | SAID | STAND_IN
+_NOBODY, _SILENT, _GONE = 2**41, 2**42, 2**43  # in the order of rows, after every number of a person
 
 
 @dataclass(frozen=True)
@@ -53,22 +52,28 @@ class Written:
     with it."""
 
     folder: Path
-    schema: str
+    rows: Array
+    words: Mapped
+    called: Called
     spoken: int
     hashes: Array
     fresh: Array
     contents: dict[str, Any]
 
-    def ids(self, record: Record) -> Iterator[str]:
+    def ids(self) -> Iterator[str]:
         """Of the fresh rows."""
-        query = f"select row, id from {self.schema}.messages where row < ? order by row"
-        return (id for row, id in each(record.sql, query, len(self.fresh)) if self.fresh[row])
+        return (id.decode() for _, part in pieces(np.flatnonzero(self.fresh)) for id in self.rows["id"][part].tolist())
+
+    def read(self, rows: Array) -> list[Stored]:
+        return stored(self.rows.take(rows), self.words, self.called)
 
     def away(self, record: Record, again: Iterable[str]) -> list[str]:
         """Those messages that had words, or are in `again`, and have none now."""
-        query = f"""select id from (select id from old where spoken union select value from json_each(?))
-            where id not in (select id from {self.schema}.messages where spoken)"""
-        return [id for (id,) in record.sql.execute(query, (json.dumps(list(again)),))]
+        had = dict.fromkeys([*(id for (id,) in record.sql.execute("select id from old where spoken")), *again])
+        if not had:
+            return []
+        at = find(self.rows, np.load(self.folder / "by_id.npy", mmap_mode="r"), np.array([id.encode() for id in had]))
+        return [id for id, row in zip(had, at.tolist(), strict=True) if not 0 <= row < self.spoken]
 
 
 def write(
@@ -78,151 +83,126 @@ def write(
     progress: Callable[[int, int], None],
     *,
     hashed: bool = True,
+    most: int = MOST,
 ) -> Written:
     """Writes what the record holds into `folder`. `base`: contents of the corpus before; {} where this is all of it.
-    Not `hashed`: for an import without vectors, which has no use for the hashes of texts."""
+    Not `hashed`: for an import without vectors, which has no use for the hashes of texts. `most`: see shares()."""
     sql, schema = record.sql, f"s{len(record.attached)}"
     sql.execute(f"attach ? as {schema}", (str(folder / FILE),))
     for pragma in ("journal_mode = off", "synchronous = off"):
         sql.execute(f"pragma {schema}.{pragma}")
     create(sql, schema)
-    _number(record)
+    lasting.gather(record, schema)
     for part in PARTS:
         sql.execute(f"insert into {schema}.{part} select * from main.{part}")
-    _sort(record, schema)
-    index(sql, schema)
-    sql.execute(f"insert into {schema}.mentions select who, m.row from unknown join {schema}.messages m using (id)")
     rows = _Rows(record, schema, bool(base), hashed)
-    rows.read(folder, progress)
-    _arrays(record, schema, folder, rows.total)
+    rows.write(folder, progress, most)
+    made = np.load(folder / "rows.npy", mmap_mode="r")
+    arrange(folder, rows.heard, most)
     contents = _contents(record, base, rows)
-    return Written(folder, schema, rows.spoken, rows.hashes, rows.fresh, contents)
-
-
-def message_hash(fields: tuple[Any, ...]) -> bytes:
-    """32 bytes, of all FIELDS of a message. The hash of a corpus is the sum of its messages': whatever their order, and
-    what is changed is taken away and added."""
-    return hashlib.sha256(_PACK(fields)).digest()
-
-
-def _number(record: Record) -> None:
-    """here_authors, here_places, here_threads: name -> code of all that messages here name; new ones get one."""
-    sql = record.sql
-    for table, column in zip(NUMBERED, ("author", "place", "thread"), strict=True):
-        sql.execute(f"create temp table here_{table}(name text primary key, code integer, bot integer) without rowid")
-        sql.execute(f"insert into here_{table}(name) select distinct {column} from messages where {column} is not null")
-        there = f"select {{}} from every_{table} e where e.name = here_{table}.name"
-        if table == "authors":
-            sql.execute(f"update here_authors set (code, bot) = ({there.format('code, bot')})")
-        else:
-            new = f"select name from here_{table} where not exists ({there.format('1')})"
-            sql.execute(f"insert into main.{table}(name) {new}")
-            sql.execute(f"update here_{table} set code = ({there.format('code')})")
-
-
-def _sort(record: Record, schema: str) -> None:
-    """The rows in their order; the first is number 0."""
-    columns, sql = ", ".join(f"m.{name}" for name in COLUMNS.split(", ")), record.sql
-    nobody, silent = 2**60, 2**61  # after every code
-    sql.execute(f"insert into {schema}.messages values (-1, {', '.join('0' * (_COLUMNS + 1))})")  # counted on from here
-    sql.execute(
-        f"""insert into {schema}.messages select null, {columns}, {SPOKEN} as spoken
-            from stated m left join here_authors a on a.name = m.author
-            order by case when not spoken then {silent} when a.bot = 0 then a.code else {nobody} end, m.time, m.id"""
-    )
-    sql.execute(f"delete from {schema}.messages where row < 0")
+    called, told = Called(sql, "every_"), mapped(folder / WORDS)
+    return Written(folder, np.asarray(made), told, called, rows.spoken, rows.hashes, rows.fresh, contents)
 
 
 class _Rows:
-    """What is told by the rows in their order: `total` of them, `spoken` of these with words, `hashes` and `fresh` as
-    Written has them, the `digest` of fresh ones, `counts`, and how many `said` something by code of the person."""
+    """The rows on their way into the files: `spoken` of them have words, `heard` of these are of people. Of rows with
+    words `hashes` and `fresh` as Written has them; of fresh rows the `digest` and `counts`; and how many messages each
+    person `said`, by code."""
 
     def __init__(self, record: Record, schema: str, more: bool, hashed: bool) -> None:
         """`more`: there was a corpus before."""
-        self._sql, self._schema, self.more, self._hashed = record.sql, schema, more, hashed
-        self.total: int = one(self._sql, f"select coalesce(max(row), -1) + 1 from {schema}.messages")
-        silent = f"select not spoken from {schema}.messages where row = ?"
-        self.spoken = bisect_left(range(self.total), 1, key=lambda row: one(self._sql, silent, row))
+        self._record, self._schema, self._more, self._hashed = record, schema, more, hashed
+        self._keys, lengths = _keys(record)
+        self.heard, self.spoken, self.total = lengths
         self.hashes = np.empty(self.spoken if hashed else 0, "S16")
         self.fresh = np.ones(self.spoken if hashed else 0, np.bool_)
-        self.digest, self.counts, self.said = np.zeros(_BITS // 32, np.uint64), Counter[str](), Counter[int]()
-        self._person, self._since = -1, 0
+        self.digest, self.counts, self.said = np.zeros(4, np.uint64), Counter[str](), Counter[int]()
+        self._digest = Digest(Called(record.sql, "every_"))
+        self._person, self._since, self._at = -1, 0, 0
 
-    def read(self, folder: Path, progress: Callable[[int, int], None]) -> None:
-        """Reads them, and writes the times of those with words, and where each person's are."""
-        new = f"(select why != {MOVED} from main.messages o where o.id = m.id)" if self.more else "1"
-        query = f"""select {", ".join(f"m.{name}" for name in FIELDS.split(", "))}, {new},
-            case when spoken and not bot then code else -1 end
-            from {self._schema}.messages m left join here_authors a on a.name = m.author order by row"""
-        with (folder / "time.npy").open("wb") as times, closing(self._sql.cursor()) as cursor:
-            _head(times, np.int64, self.spoken)
-            cursor.execute(query)
-            self._sql.execute("begin")
-            at = 0
-            while found := cursor.fetchmany(CHUNK):
-                self._chunk(at, found, times)
-                at += len(found)
-                progress(at, self.total)
-            self._close(self.spoken)
-        self._sql.execute("commit")
+    def write(self, folder: Path, progress: Callable[[int, int], None], most: int) -> None:
+        """Writes rows, words and times, and where each person's are."""
+        kind = np.dtype(row_type(self._record.staged.kind["id"].itemsize))
+        self._record.staged.hand_over(folder / WORDS)
+        self._words = mapped(folder / WORDS)
+        with (folder / "rows.npy").open("wb") as rows, (folder / "time.npy").open("wb") as times:
+            head(rows, kind, self.total)
+            head(times, np.dtype(np.int64), self.spoken)
+            self._record.sql.execute("begin")
+            for share in shares(self._keys, most):
+                at = share[self._keys.all[share] < _GONE]
+                found = self._record.staged.take(at)
+                order = ordered(found["id"].__getitem__, self._keys.all[at], found["time"])
+                for _, some in pieces(order, CHUNK):
+                    self._chunk(found.take(some), kind, rows, times)
+                    progress(self._at, self.total)
+            self._keys.close()
+            self._close(self.heard)
+            self._record.sql.execute("commit")
 
-    def _chunk(self, at: int, found: list[tuple[Any, ...]], times: BinaryIO) -> None:
-        with_words = found[: max(0, self.spoken - at)]
-        times.write(np.array([f[4] for f in with_words], np.int64).tobytes())
-        new = [f[:_FIELDS] for f in found if f[_FIELDS]]
-        self.digest += _sum(map(message_hash, new))
+    def _chunk(self, found: Array, kind: np.dtype[Any], rows: BinaryIO, times: BinaryIO) -> None:
+        whole = found.view(np.uint8).reshape(len(found), found.itemsize)
+        made = np.ascontiguousarray(whole[:, : kind.itemsize]).view(kind)[:, 0]
+        made["flags"] &= _KEPT
+        rows.write(made.view(np.uint8).tobytes())
+        spoken = max(0, min(len(made), self.spoken - self._at))
+        times.write(made["time"][:spoken].tobytes())
+        self._tell(made, found["flags"] & MOVED == 0, found["numbers"], spoken)
+        people = made["author"][: max(0, self.heard - self._at)]
+        for edge in np.flatnonzero(np.diff(people, prepend=np.int32(self._person))).tolist():
+            self._close(self._at + edge)
+            self._person, self._since = int(people[edge]), self._at + edge
+        self._at += len(made)
+
+    def _tell(self, made: Array, fresh: Array, numbers: Array, spoken: int) -> None:
+        new = made if fresh.all() else made[fresh]
+        self.digest += self._digest.sum(new, numbers if fresh.all() else numbers[fresh])
         self.counts["messages"] += len(new)
-        self.counts["threads"] += sum(f[0] == f[1] for f in new)
-        fresh = np.array([f[_FIELDS] for f in with_words], np.bool_)
-        self.counts["with words"] += int(fresh.sum())
+        self.counts["threads"] += int(np.count_nonzero(new["flags"] & POST))
+        self.counts["with words"] += int(np.count_nonzero(fresh[:spoken]))
         if self._hashed:
-            self.fresh[at : at + len(fresh)] = fresh
-            self.hashes[at : at + len(fresh)] = [text_hash(words(f[9], f[5])) for f in with_words]
-        people = np.array([f[-1] for f in with_words], np.int64)
-        if self.more:
-            self.said.update(people[fresh & (people >= 0)].tolist())
-        for edge in np.flatnonzero(np.diff(people, prepend=self._person)).tolist():
-            self._close(at + edge)
-            self._person, self._since = int(people[edge]), at + edge
+            part = slice(self._at, self._at + spoken)
+            self.fresh[part] = fresh[:spoken]
+            self.hashes[part] = self._text_hashes(made[:spoken])
+        if self._more:
+            people = made["author"][: max(0, self.heard - self._at)]
+            self.said.update(people[fresh[: len(people)]].tolist())
+
+    def _text_hashes(self, made: Array) -> list[bytes]:
+        """As text_hash of what is embedded, which mostly is all the words."""
+        found, sha256 = [], hashlib.sha256
+        for start, size, title in zip(*(made[name].tolist() for name in ("start", "size", "title")), strict=True):
+            said = self._words[start : start + size]
+            if title or b">" in said:
+                found.append(text_hash(words(said[:title].decode(), said[title:].decode())))
+            else:
+                found.append(sha256(said).digest()[:16])
+        return found
 
     def _close(self, end: int) -> None:
         if self._person >= 0:
             insert = f"insert into {self._schema}.spans values (?, ?, ?)"
-            self._sql.execute(insert, (self._person, self._since, end))
-            self.counts["people"] += not self.more
+            self._record.sql.execute(insert, (self._person, self._since, end))
+            self.counts["people"] += not self._more
 
 
-def _arrays(record: Record, schema: str, folder: Path, total: int) -> None:
-    """all_*.npy: every message by (time, id)."""
-    query = f"""select row, time, coalesce(score, {UNKNOWN}), coalesce(a.code, -1), p.code, t.code,
-        coalesce(spoken and not a.bot, 0)
-        from {schema}.messages m left join here_authors a on a.name = m.author
-        join here_places p on p.name = m.place join here_threads t on t.name = m.thread order by time, id"""
-    with ExitStack() as stack:
-        cursor = stack.enter_context(closing(record.sql.cursor()))
-        files = [stack.enter_context((folder / f"all_{name}.npy").open("wb")) for name in _KINDS]
-        for file, kind in zip(files, _KINDS.values(), strict=True):
-            _head(file, kind, total)
-        cursor.execute(query)
-        while found := cursor.fetchmany(CHUNK):
-            for file, kind, column in zip(files, _KINDS.values(), np.array(found, np.int64).T, strict=True):
-                file.write(column.astype(kind).tobytes())
+def _keys(record: Record) -> tuple[Filed, tuple[int, int, int]]:
+    """What the staged rows are sorted by: people by number, then nobody's words and what has no words, by time; last
+    what is not to be written. And how many are of people, have words, are to be written."""
+    bots = [code for (code,) in record.sql.execute("select code from every_authors where bot")]
+    counts = np.zeros(3, np.int64)
 
+    def keys(part: Array) -> Array:
+        flags, author = part["flags"], part["author"].astype(np.int64)
+        found = np.where((author < 0) | np.isin(author, bots), _NOBODY + part["time"], author)
+        found = np.where(flags & SPOKEN, found, _SILENT + part["time"])
+        found = np.where(flags & ODD, _GONE, found)
+        counts[:] += [np.count_nonzero(found < limit) for limit in (_NOBODY, _SILENT, _GONE)]
+        return found
 
-def _head(file: BinaryIO, kind: type, length: int) -> None:
-    """The beginning of a .npy file; the numbers follow as they are."""
-    descr = npy.dtype_to_descr(np.dtype(kind))
-    npy.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": (length,)})
-
-
-def _sum(hashes: Iterable[bytes]) -> Array:
-    """uint64 (8,): the sums of each 4 bytes; 2**32 messages of them fit."""
-    found: Array = np.frombuffer(b"".join(hashes), "<u4").reshape(-1, _BITS // 32).sum(0, dtype=np.uint64)
-    return found
-
-
-def _number_of(digest: Array) -> int:
-    return sum(int(part) << 32 * n for n, part in enumerate(digest))
+    made = Filed.of(record.staged.rows, record.folder / "staged.keys", record.staged.release, keys)
+    heard, spoken, total = counts.tolist()
+    return made, (heard, spoken, total)
 
 
 def _before(record: Record, author: int) -> int:
@@ -250,18 +230,26 @@ def _contents(record: Record, base: Mapping[str, Any], rows: _Rows) -> dict[str,
         before = _before(record, code)
         counts["people"] += (before + difference > 0) - (before > 0)
     counts["places"] = len(_places(record))
-    gone_hash = _sum(message_hash(row) for row in sql.execute(f"select {FIELDS} from old"))
-    total = (int(base["data_hash"], 16) if base else 0) + _number_of(rows.digest) - _number_of(gone_hash)
+    total = rows.digest + (digest.total_of(base["data_hash"]) if base else 0) - _gone_digest(record)
     names = ("messages", "with words", "people", "authors", "bots", "threads", "places")
-    return {"data_hash": f"{total % 2**_BITS:0{_BITS // 4}x}", "counts": {name: counts[name] for name in names}}
+    return {"data_hash": digest.text_of(total), "counts": {name: counts[name] for name in names}}
+
+
+def _gone_digest(record: Record) -> Array:
+    total, made = np.zeros(4, np.uint64), Digest(Called(record.sql, "every_"))
+    for number, rows in record.gone().items():
+        for _, part in pieces(np.array(rows), CHUNK):
+            total += made.of(record.attached[number], part)
+    return total
 
 
 def _places(record: Record) -> set[int]:
     """The codes of those that have messages."""
-    found = {code for (code,) in record.sql.execute("select code from here_places")}
-    gone = record.gone()
+    found, gone = set[int](), record.gone()
+    for _, part in record.staged.parts():
+        found |= set(np.unique(part["place"][part["flags"] & ODD == 0]).tolist())
     for s in record.kept:
-        alive = np.ones(len(s.all["row"]), bool)
-        alive[s.dead] = alive[gone.get(s.number, [])] = False
+        alive = s.alive.copy()
+        alive[gone.get(s.number, [])] = False
         found |= set(np.flatnonzero(np.bincount(s.all["place"][alive[s.all["row"]]])).tolist())
     return found

@@ -23,9 +23,8 @@ def corpus(history: Any) -> Corpus:
 
 def ever(history: History, user: str | None = None) -> list[Message]:
     """All that anybody, or `user`, ever wrote."""
-    told = corpus(history).sql.execute("select id from messages where author is not null order by time, id")
-    found = [corpus(history).message(id) for (id,) in told.fetchall()]
-    return [m for m in found if user in (None, m.author)]
+    found = corpus(history).rows(corpus(history).all["row"].tolist())
+    return [m for m in found if m.author is not None and user in (None, m.author)]
 
 
 def hidden(messages: Sequence[Message], history: History) -> list[Recalled]:

@@ -119,9 +119,9 @@ def test_a_corpus_that_is_not_there_or_not_ours_is_answered_with_what_to_do(tmp_
     with pytest.raises(BadInput, match="cannot be read"):
         Corpus.open(tmp_path)
     (tmp_path / "manifest.json").write_text('{"format": 99}')
-    with pytest.raises(BadInput, match="has format 99, this version reads 3"):
+    with pytest.raises(BadInput, match="has format 99, this version reads 4"):
         Corpus.open(tmp_path)
-    (tmp_path / "manifest.json").write_text('{"format": 3, "segments": ["segment-000001"], "data_hash": "x"}')
+    (tmp_path / "manifest.json").write_text('{"format": 4, "segments": ["segment-000001"], "data_hash": "x"}')
     with pytest.raises(Missing, match="has lost files"):
         Corpus.open(tmp_path)
 

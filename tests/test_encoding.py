@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from memory.embed import Bag
 from memory.encoding import encode
 from memory.importing import import_corpus
+from memory.known import Known
 from memory.reading import Row, Tally
 from memory.recall import Vectors
 from memory.record import STAGING, Record
-from memory.segment import Known, text_hash
 from memory.store import Index, MemoryStore
+from memory.stored import text_hash
 from memory.writing import write
 
 
@@ -35,7 +36,7 @@ def test_a_text_said_again_far_later_in_one_import_is_not_encoded_again(tmp_path
     said = [
         replace(post, id=f"t1_{n}", parent="t3_a", kind="comment", title="", text=f"said {n % 3}") for n in range(600)
     ]
-    record.add([post, *said], "made", Tally())
+    record.add([post, *said], "made")
     record.mend(Tally())
     asked: list[str] = []
 
@@ -45,7 +46,7 @@ def test_a_text_said_again_far_later_in_one_import_is_not_encoded_again(tmp_path
             return super().__call__(texts)
 
     written = write(tmp_path, record, {}, lambda done, total: None)
-    assert encode(record, written, Model(), [], index, lambda done, total: None) == 4
+    assert encode(written, Model(), [], index, lambda done, total: None) == 4
     assert sorted(asked) == ["said 0", "said 1", "said 2", "title"]
     found = index.vectors([row.id for row in said])
     assert np.allclose(found, Bag()([row.text or "" for row in said]), atol=1e-3)

@@ -13,8 +13,8 @@ from memory.corpus import Corpus
 from memory.errors import Missing, UnknownName
 from memory.forget import forget, settle
 from memory.importing import ImportReport
-from memory.segment import text_hash
 from memory.store import MemoryStore
+from memory.stored import text_hash
 
 NAME = "Rosalind_F"
 QUOTE = "photograph fiftyone"  # of hers, by somebody else: stays

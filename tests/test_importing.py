@@ -1,5 +1,6 @@
 import json
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -174,13 +175,13 @@ def test_two_people_whose_pseudonyms_would_be_the_same_get_different_ones(tmp_pa
     from memory.names import Names
     from memory.record import Record
 
-    record = Record(tmp_path / "m.sqlite", b"k" * 32)
-    first = record.names.person("ann")
-    record.sql.execute("update authors set identity = ?", (b"somebody else",))
-    record.names = Names(record.sql, b"k" * 32)
-    second = record.names.person("ann")
-    assert second.startswith(first) and len(second) == len(first) + 1
-    assert record.names.known("ANN") == second
+    with closing(Record(tmp_path / "m.sqlite", b"k" * 32)) as record:
+        first, _ = record.names.person("ann")
+        record.sql.execute("update authors set identity = ?", (b"somebody else",))
+        record.names = Names(record.sql, b"k" * 32)
+        second, _ = record.names.person("ann")
+        assert second.startswith(first) and len(second) == len(first) + 1
+        assert record.names.known("ANN") == second
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\0\0\0", b"garbage\n{}\n"])

@@ -7,8 +7,9 @@ from dumps import START, comment, plain, post, write
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from memory.batch import Batch
 from memory.readers import pushshift
-from memory.reading import ZSTD, Row, Source, Tally
+from memory.reading import PART, ZSTD, Row, Source, Tally
 
 
 def read(folder: Path, *rows: dict[str, Any] | bytes) -> tuple[list[Row], dict[tuple[str, str], int]]:
@@ -35,6 +36,17 @@ def test_a_comment_and_a_submission_are_told_apart_row_by_row(tmp_path: Path) ->
     assert counts == {}
 
 
+def test_usual_lines_come_together_and_the_others_one_by_one_in_the_order_of_the_file(tmp_path: Path) -> None:
+    together = [comment(f"c{n}", "a") for n in range(PART)]
+    file, tally = write(tmp_path / "d", *together, post("a"), b"", comment("b", "a"), *together), Tally()
+    first, *others = pushshift.batches(Source(file), tally)
+    assert isinstance(first, Batch) and isinstance(others[0], Row) and isinstance(others[-1], Batch)
+    assert (len(first), first.line, others[-1].line + len(others[-1]) - 1) == (PART, 1, 2 * PART + 3)
+    assert tally.read == 2 * PART + 3
+    rows = [*pushshift.read(Source(file), Tally())]
+    assert [row.line for row in rows] == [n for n in range(1, 2 * PART + 4) if n != PART + 2]
+
+
 @pytest.mark.parametrize(
     "time",
     [
@@ -58,9 +70,15 @@ def test_a_row_without_a_usable_time_is_dropped_and_counted(tmp_path: Path, time
 
 
 @pytest.mark.parametrize(
-    ("score", "known"), [(-3, -3), ("-3", -3), (-3.0, -3), (None, None), ("", None), ("many", None), ("inf", None)]
+    ("score", "known"),
+    [
+        *((-3, -3), ("-3", -3), (-3.0, -3), (None, None), ("", None), ("many", None), ("inf", None)),
+        *((2**62 - 1, 2**62 - 1), (2**62, None), (-(2**62), None), (10**30, None), (1e300, None), ("1e300", None)),
+    ],
 )
-def test_scores_as_text_or_null_are_understood(tmp_path: Path, score: Any, known: int | None) -> None:
+def test_scores_as_text_or_null_are_understood_and_impossible_ones_are_unknown(
+    tmp_path: Path, score: Any, known: int | None
+) -> None:
     assert one(tmp_path, comment("b", "a", score=score)).score == known
 
 

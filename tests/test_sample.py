@@ -3,7 +3,7 @@ from memory.embed import MiniLM
 from memory.message import unquoted
 from memory.readers import pushshift
 from memory.reading import Source, Tally
-from memory.segment import text_hash
+from memory.stored import text_hash
 
 
 def test_the_sample_reads_without_a_repair_and_names_its_licence_in_every_row() -> None:

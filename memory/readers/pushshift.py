@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
+from memory.batch import Batch
 from memory.comments import comments
 from memory.fields import Fields, row
 from memory.mending import BOM, mend
@@ -23,35 +24,38 @@ def recognises(head: bytes) -> bool:
 
 def read(source: Source, tally: Tally) -> Iterator[Row]:
     """The rows of `source` in its order."""
+    for found in batches(source, tally):
+        yield from found.rows() if isinstance(found, Batch) else (found,)
+
+
+def batches(source: Source, tally: Tally) -> Iterator[Batch | Row]:
+    """The same, together where many lines are usual."""
     number = 1
-    for part in source.parts(tally):
-        found = comments(part, number)
+    for lines in source.parts(tally):
+        found = comments(lines, number)
         if found is None:
-            number += yield from _one_by_one(part, number, source.name, tally)
+            yield from _one_by_one(lines, number, source.name, tally)
         else:
             tally.read += len(found)
-            yield from found
-            number += len(found)
+            yield found
+        number += len(lines)
 
 
-def _one_by_one(part: bytes, number: int, name: str, tally: Tally) -> Generator[Row, None, int]:
-    """Returns the number of lines."""
+def _one_by_one(lines: list[bytes], number: int, name: str, tally: Tally) -> Iterator[Row]:
     decode = msgspec.json.Decoder(Fields).decode
-    *lines, last = part.split(b"\n")
-    for at, raw in enumerate([*lines, last] if last else lines, number):
+    for at, raw in enumerate(lines, number):
         tally.read += 1
         where = f"{name}:{at}"
         try:
             found = [decode(raw)]
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            found = _mended(raw, where, raw is not last, tally)
+            found = _mended(raw.removesuffix(b"\n"), where, raw.endswith(b"\n"), tally)
         for line in found:
             made = row(line, at)
             if isinstance(made, str):
                 tally.note("dropped", made, where)
             else:
                 yield made
-    return len(lines)
 
 
 def _mended(raw: bytes, where: str, whole: bool, tally: Tally) -> list[Fields]:
