@@ -142,14 +142,18 @@ class _Forgetting:
         model = _Late(**self.old["embedder"], path=self.path)
         written = write(self.folder, record, {}, lambda n, of: self.progress("write", n, of))
         known = [s.known for s in self.segments]
+        if not model.dim:  # imported without vectors: Chroma has nothing of it
+            encode(written, model, known, None, lambda n, of: None)
+            return written.contents
         with wiped(), closing(Index(self.path / _NEW, model.stamp)) as index:
             encode(written, model, known, index, lambda n, of: self.progress("encode", n, of))
         unsettled.note(self.path, model.stamp, written.ids())
         return written.contents
 
     def _swap(self) -> None:
-        (self.path / FOLDER).rename(self.path / _OLD)
-        (self.path / _NEW / FOLDER).rename(self.path / FOLDER)
+        if (self.path / _NEW).exists():
+            (self.path / FOLDER).rename(self.path / _OLD)
+            (self.path / _NEW / FOLDER).rename(self.path / FOLDER)
         settle(self.path)
 
 

@@ -1,6 +1,7 @@
 """A corpus without vectors is made fast, serves what needs none, says what to do for the rest, and gets them later."""
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from dumps import START, comment, imported, post
 from memory import policy, retrievers
 from memory.corpus import Corpus
 from memory.errors import BadInput, Missing
+from memory.forget import forget
 from memory.store import MemoryStore
 
 ROWS = [post("a"), *(comment(f"c{n}", "a", time=n + 1, body=f"about chain number {n}") for n in range(9))]
@@ -47,3 +49,16 @@ def test_vectors_that_are_there_are_not_thrown_away_by_an_import_without(tmp_pat
     with pytest.raises(BadInput, match="has vectors of 'bag'; import with --embedder bag"):
         imported(tmp_path, *ROWS, embedder="none")
     assert imported(tmp_path, *ROWS, embedder="bag").encoded == 0
+
+
+def test_somebody_is_forgotten_in_a_corpus_without_vectors(tmp_path: Path) -> None:
+    imported(tmp_path, *ROWS, embedder="none")
+    corpus = tmp_path / "corpus"
+    with closing(Corpus.open(corpus)) as opened:
+        person = next(iter(opened.people()))
+        texts = [m.text for id in opened.thread_ids() for m in opened.thread(id).messages if m.author == person]
+    assert forget(corpus, person).messages == len(texts)
+    held = b"".join(file.read_bytes() for file in corpus.rglob("*") if file.is_file())
+    assert not any(text and text.encode() in held for text in texts)
+    with closing(Corpus.open(corpus)) as opened:
+        assert person not in opened.people()
