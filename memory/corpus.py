@@ -15,8 +15,9 @@ from memory.errors import Missing, UnknownName
 from memory.message import Message, Thread
 from memory.messages import Messages
 from memory.segment import ALL, MAPPED, SHIFT, Segment, attach, in_order, of_thread, opened, read
+from memory.shares import taken
 from memory.state import read_manifest
-from memory.stored import POST, UNKNOWN, Array, Called, Stored
+from memory.stored import UNKNOWN, Array, Called, Stored
 
 _CACHED = 512  # communities and people whose positions are kept
 _SPANS = 65_536  # people whose place is kept (8 MB)
@@ -77,7 +78,7 @@ class Corpus:
 
     def thread_ids(self) -> list[str]:
         """By time of the first message, then id."""
-        codes = self.all["thread"][self.posts].tolist()
+        codes = self.all["thread"][self.all["post"]].tolist()
         names = self._called("threads", codes)
         return [names[code] for code in codes]
 
@@ -216,14 +217,8 @@ class Corpus:
         if outside is not None:
             keep &= self.all["thread"][at] != self.code("threads", outside)
         if comments:
-            keep &= ~self.posts[at]
+            keep &= ~self.all["post"][at]
         found: NDArray[np.int64] = score[keep].astype(np.int64)
-        return found
-
-    @cached_property
-    def posts(self) -> Array:
-        """Which messages of `all` are posts."""
-        found: Array = self.column("flags") & POST != 0
         return found
 
     def column(self, name: str) -> Array:
@@ -231,8 +226,8 @@ class Corpus:
         rows = self.all["row"].astype(np.int64)
         found = np.empty(len(rows), self.segments[0].rows.dtype[name])
         for s in self.segments:
-            mine = rows >> SHIFT == s.number
-            found[mine] = s.rows[name][rows[mine] & (1 << SHIFT) - 1]
+            mine = np.flatnonzero(rows >> SHIFT == s.number)
+            found[mine] = taken(s.rows[name], rows[mine] & (1 << SHIFT) - 1, s.release)
         return found
 
     def others(self, *, before: int, place: str, author: str, outside: str, k: int, seed: int) -> list[Message]:

@@ -89,7 +89,7 @@ def _convokit(corpus: Corpus, out: Path, records: Iterable[Record]) -> None:
     sizes = np.bincount(corpus.all["thread"])
     about = (
         (m.id, {"title": m.title, "subreddit": m.place, "timestamp": m.time, "num_comments": int(sizes[code]) - 1})
-        for _, rows in pieces(np.flatnonzero(corpus.posts), _BATCH)
+        for _, rows in pieces(np.flatnonzero(corpus.all["post"]), _BATCH)
         for m, code in zip(corpus.stored(corpus.all["row"][rows]), corpus.all["thread"][rows].tolist(), strict=True)
     )
     _objects(out / "conversations.json", about)

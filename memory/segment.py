@@ -30,7 +30,7 @@ from memory.stored import NUMBERED, Array, Called, Stored, find, mapped, stored
 FILE, WORDS = "names.sqlite", "words.bin"
 ALL = {
     "row": np.int32, "time": np.int64, "score": np.int64, "author": np.int32, "place": np.int32, "thread": np.int32,
-    "speaks": np.bool_,
+    "speaks": np.bool_, "post": np.bool_,
 }  # fmt: skip
 SHIFT = 40  # bits: a row of a corpus is the number of its segment << SHIFT | the row there
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from memory.segment import ALL
 from memory.shares import MOST, Filed, ordered, shares, taken, text_order
+from memory.stored import POST
 
 Array = NDArray[Any]
 
@@ -55,8 +56,8 @@ def arrange(folder: Path, heard: int, most: int = MOST) -> None:
             found = taken(rows, share, release)
             order = ordered(found["id"].__getitem__, found["time"])
             found, at = found.take(order), share[order]
-            made = {name: found[name] for name in ALL if name not in ("row", "speaks")}
-            made |= {"row": at, "speaks": at < heard}
+            made = {name: found[name] for name in ALL if name not in ("row", "speaks", "post")}
+            made |= {"row": at, "speaks": at < heard, "post": found["flags"] & POST != 0}
             for name, kind in ALL.items():
                 files[name].write(made[name].astype(kind).tobytes())
 
