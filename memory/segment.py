@@ -4,6 +4,7 @@ rows.npy                one record a message, in the order of the arrays: each p
                         past is one piece of it; then words of nobody (bots, deleted accounts); then what has no words
 words.bin               their titles and texts, in the order in which they came
 by_id.npy, by_thread.npy   the rows ordered by id, and by (thread, time, id): searched by halves
+threads.npy             the number of the thread of each of by_thread
 time.npy, vectors.npy   of the rows with words
 known_*.npy             hashes of texts, sorted, and the row of each in vectors.npy
 all_*.npy               every message by (time, id): what anybody could have known by a moment
@@ -16,7 +17,6 @@ from __future__ import annotations
 
 import mmap
 import sqlite3
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -64,6 +64,7 @@ class Segment:
         self._maps: list[mmap.mmap] = []
         # Everything is opened now: a later import removes the names of these files, not what is open.
         self.rows, self.by_id, self.by_thread = (self._array(name) for name in ("rows", "by_id", "by_thread"))
+        self.threads = self._array("threads")
         self.time, self.vectors = self._array("time"), self._array("vectors")
         self.known = Known(self._array("known_hash"), self._array("known_row"), self.vectors)
         self.all = {name: self._array(f"all_{name}") for name in ALL}
@@ -126,9 +127,7 @@ class Segment:
 
     def of_thread(self, code: int) -> Array:
         """Rows of the messages of a thread that count, by (time, id)."""
-        threads = self.rows["thread"]
-        start = bisect_left(self.by_thread, code, key=lambda row: threads[row])
-        stop = bisect_right(self.by_thread, code, start, key=lambda row: threads[row])
+        start, stop = np.searchsorted(self.threads, (code, code + 1))
         found: Array = self.living(self.by_thread[start:stop])
         return found
 

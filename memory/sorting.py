@@ -25,8 +25,8 @@ def head(file: BinaryIO, kind: np.dtype[Any], length: int) -> None:
 
 
 def arrange(folder: Path, heard: int, most: int = MOST) -> None:
-    """Writes by_id, by_thread and all_* of the rows in `folder`, of which the first `heard` are people's words; `most`
-    of them are sorted together, see shares()."""
+    """Writes by_id, by_thread, threads and all_* of the rows in `folder`, of which the first `heard` are people's words;
+    `most` of them are sorted together, see shares()."""
     held = np.load(folder / "rows.npy", mmap_mode="r")
     rows, scratch = np.asarray(held), folder / "sorting"
 
@@ -41,12 +41,14 @@ def arrange(folder: Path, heard: int, most: int = MOST) -> None:
         with closing(Filed.of(rows["id"], scratch, release, _begins)) as begins:
             for at in shares(begins, most):
                 file.write(at[text_order(taken(rows["id"], at, release))].astype(np.int32).tobytes())
-    with (folder / "by_thread.npy").open("wb") as file:
+    with (folder / "by_thread.npy").open("wb") as file, (folder / "threads.npy").open("wb") as codes:
         head(file, np.dtype(np.int32), len(rows))
+        head(codes, np.dtype(np.int32), len(rows))
         with closing(Filed.of(rows["thread"], scratch, release)) as threads:
             for at in shares(threads, most):
                 order = ordered(ids(at), threads.all[at], taken(rows["time"], at, release))
                 file.write(at[order].astype(np.int32).tobytes())
+                codes.write(threads.all[at[order]].astype(np.int32).tobytes())
     with ExitStack() as stack:
         times = stack.enter_context(closing(Filed.of(rows["time"], scratch, release)))
         files = {name: stack.enter_context((folder / f"all_{name}.npy").open("wb")) for name in ALL}
