@@ -25,8 +25,8 @@ def head(file: BinaryIO, kind: np.dtype[Any], length: int) -> None:
 
 
 def arrange(folder: Path, heard: int, most: int = MOST) -> None:
-    """Writes by_id, by_thread, threads and all_* of the rows in `folder`, of which the first `heard` are people's words;
-    `most` of them are sorted together, see shares()."""
+    """Writes by_id, by_thread, threads and all_* of the rows in `folder`, of which the first `heard` are people's
+    words; `most` of them are sorted together, see shares()."""
     held = np.load(folder / "rows.npy", mmap_mode="r")
     rows, scratch = np.asarray(held), folder / "sorting"
 

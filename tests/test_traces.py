@@ -45,6 +45,7 @@ def working(folder: Path) -> list[str]:
         "manifest",
         "names",
         "rows",
+        "threads",
         "words",
         "by_",
         "time",
