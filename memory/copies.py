@@ -5,17 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory.reading import EXAMPLES, Tally
 from memory.staging import ID, ODD, Staged
+from memory.stored import Array
 
 TWICE = "the same id twice: the newest is kept"
-
-Array = NDArray[Any]
 
 
 def settle(staged: Staged, at: Array, sources: Sequence[str], tally: Tally) -> tuple[Array, Array]:

@@ -222,13 +222,19 @@ class Corpus:
         return found
 
     def column(self, name: str) -> Array:
-        """One field of every record (see row_type in memory/segment.py), in the order of `all`."""
+        """One field of every record (see row_type in memory/stored.py), in the order of `all`."""
         rows = self.all["row"].astype(np.int64)
         found = np.empty(len(rows), self.segments[0].rows.dtype[name])
         for s in self.segments:
             mine = np.flatnonzero(rows >> SHIFT == s.number)
             found[mine] = taken(s.rows[name], rows[mine] & (1 << SHIFT) - 1, s.release)
         return found
+
+    def spoke(self, author: str, thread: str, *, before: int) -> bool:
+        """Whether `author` has a message in `thread` that is earlier than `before`."""
+        who, where = self.code("authors", author), self.code("threads", thread)
+        records = (s.rows.take(s.of_thread(where)) for s in self.segments)
+        return any(bool(((found["author"] == who) & (found["time"] < before)).any()) for found in records)
 
     def others(self, *, before: int, place: str, author: str, outside: str, k: int, seed: int) -> list[Message]:
         """At most `k` messages with words that other people wrote in `place` before `before`, in other threads than

@@ -7,19 +7,15 @@ together. See hashing.py, also for what it is not.
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory.hashing import id_numbers, mixed, text_numbers
 from memory.segment import Segment
-from memory.stored import POST, TEXT, Called
+from memory.stored import POST, TEXT, Array, Called
 
 _PARTS = 4
 _ODD = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93], np.uint64)
-
-Array = NDArray[Any]
 
 
 class Digest:

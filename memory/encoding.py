@@ -7,10 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
-from memory.known import Array, Known
+from memory.known import Known
 from memory.recall import Vectors
 from memory.store import Index
-from memory.stored import words
+from memory.stored import Array, words
 from memory.writing import Written
 
 WINDOW = 256  # rows between two commits to the index: 4-6 s of work that a kill can cost

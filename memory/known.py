@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from memory.recall import Vectors
-
-Array = NDArray[Any]
+from memory.stored import Array
 
 
 class Known:

@@ -63,7 +63,8 @@ def _mended(record: Record, schema: str) -> None:
         threads = record.earlier.threads({*columns["thread"]})
         made = _records(record.staged, columns)
         made["author"] = [-1 if name is None else codes[name] for name in columns["author"]]
-        made["place"] = [record.adding.place(name) for name in columns["place"]]
+        places = {name: record.adding.place(name) for name in {*columns["place"]}}
+        made["place"] = [places[name] for name in columns["place"]]
         made["thread"] = [threads[name] for name in columns["thread"]]
         said = list(zip(columns["said_thread"], columns["said_parent"], columns["said_time"], strict=True))
         tree = zip(columns["thread"], columns["parent"], columns["time"], strict=True)

@@ -88,8 +88,7 @@ class CorpusOthers:
 
     def _elsewhere(self, history: History) -> History:
         """`history` without the thread being answered: what was really said there may not yet have been."""
-        rows = self._corpus.of_thread(self.outside)
-        if not any(m.author == history.user and m.time < history.before for m in self._corpus.stored(rows)):
+        if not self._corpus.spoke(history.user, self.outside, before=history.before):
             return history
         return part(history, [i for i, m in enumerate(history.messages) if m.thread != self.outside])
 

@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory.copies import settle
 from memory.earlier import Earlier
@@ -21,11 +19,9 @@ from memory.hashing import id_numbers
 from memory.reading import Tally
 from memory.shares import MOST, Filed, pieces, shares
 from memory.staging import COPY, ID, ODD, PARENT, THREAD, Staged, fill
-from memory.stored import POST, STAND_IN, UNKNOWN
+from memory.stored import POST, STAND_IN, UNKNOWN, Array
 
 _LATEST = np.iinfo(np.int64).max
-
-Array = NDArray[Any]
 
 
 @dataclass

@@ -14,14 +14,14 @@ import numpy as np
 
 from memory.corpus import Corpus
 from memory.errors import Missing
-from memory.known import Array, Known
+from memory.known import Known
 from memory.message import Message
 from memory.recall import Vectors
 from memory.segment import FILE, WORDS, create
 from memory.sorting import arrange
 from memory.staging import fill
 from memory.store import MemoryStore
-from memory.stored import POST, UNKNOWN, row_type, text_hash
+from memory.stored import POST, UNKNOWN, Array, row_type, text_hash
 
 _FIELDS: dict[str, Callable[[Message], Any]] = {
     "id": lambda m: m.id.encode(),

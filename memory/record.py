@@ -235,6 +235,9 @@ class Record:
         self.kept = [s for s in self.kept if s not in segments]
         self.moved += segments
         self._views()
+        self._take_names(segments)
+
+    def _take_names(self, segments: Sequence[Segment]) -> None:
         for s in segments:
             for part in PARTS:
                 self.sql.execute(f"insert into main.{part} select * from {s.schema}.{part}")
@@ -248,9 +251,7 @@ class Record:
             for _, rows in pieces(np.flatnonzero(s.alive), _BATCH):
                 change(self.sql, insert, ((*told[2:-1], LOADED) for told in Earlier(self.sql, [s]).told(s, rows)))
         self.kept = [s for s in self.kept if s not in segments]
-        for s in segments:
-            for part in PARTS:
-                self.sql.execute(f"insert into main.{part} select * from {s.schema}.{part}")
+        self._take_names(segments)
         self._views()
 
 

@@ -99,10 +99,12 @@ class Segment:
 
     def living(self, rows: Array) -> Array:
         """Those of `rows` that count."""
-        if not len(self.dead) or not len(rows):
-            return rows
-        at = np.minimum(np.searchsorted(self.dead, rows), len(self.dead) - 1)
-        found: Array = rows[self.dead[at] != rows]
+        found: Array = rows[~self._gone(rows)] if len(self.dead) else rows
+        return found
+
+    def _gone(self, rows: Array) -> Array:
+        """Whether each of `rows` counts no more; not for a segment without such."""
+        found: Array = self.dead[np.minimum(np.searchsorted(self.dead, rows), len(self.dead) - 1)] == rows
         return found
 
     @cached_property
@@ -121,8 +123,7 @@ class Segment:
         """The row of each of `ids` (bytes) that is here and counts, -1 for the others."""
         rows = find(self.rows, self.by_id, ids)
         if len(self.dead):
-            at = np.minimum(np.searchsorted(self.dead, rows), len(self.dead) - 1)
-            rows[self.dead[at] == rows] = -1
+            rows[self._gone(rows)] = -1
         return rows
 
     def of_thread(self, code: int) -> Array:

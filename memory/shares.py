@@ -104,9 +104,7 @@ def taken(column: Array, at: Array, release: Release) -> Array:
         release()
     if ascends:
         return found
-    places = np.empty(len(at), np.int64)
-    places[order] = np.arange(len(at))
-    return picked(found, places)
+    return picked(found, _places(order))
 
 
 def picked(column: Array, at: Array) -> Array:
@@ -132,14 +130,24 @@ def ordered(ids: Callable[[Array], Array], *keys: Array) -> Array:
 
 def by_text(ids: Array) -> Array:
     """The rank of each of `ids` (bytes) among them."""
-    order = text_order(ids)
-    ranks = np.empty(len(ids), np.int64)
-    ranks[order] = np.arange(len(ids))
-    return ranks
+    return _places(text_order(ids))
+
+
+def _places(order: Array) -> Array:
+    """Where each position stands in `order`."""
+    found = np.empty(len(order), np.int64)
+    found[order] = np.arange(len(order))
+    return found
 
 
 def text_order(ids: Array) -> Array:
     """Positions of `ids` (bytes, of a width that eight divides) in their order: by numbers, which is far faster."""
-    parts = np.ascontiguousarray(ids).view(">u8").reshape(len(ids), ids.dtype.itemsize // 8).astype(np.uint64)
+    parts = eights(ids)
     keys = [parts[:, n] for n in range(parts.shape[1]) if n == 0 or parts[:, n].any()]
     return np.lexsort(keys[::-1])
+
+
+def eights(ids: Array) -> Array:
+    """uint64 (n, width / 8): `ids`, eight bytes a number, in their order."""
+    found: Array = np.ascontiguousarray(ids).view(">u8").reshape(len(ids), ids.dtype.itemsize // 8).astype(np.uint64)
+    return found

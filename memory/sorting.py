@@ -10,13 +10,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 
 from memory.segment import ALL
-from memory.shares import MOST, Filed, ordered, shares, taken, text_order
-from memory.stored import POST
-
-Array = NDArray[Any]
+from memory.shares import MOST, Filed, eights, ordered, shares, taken, text_order
+from memory.stored import POST, Array
 
 
 def head(file: BinaryIO, kind: np.dtype[Any], length: int) -> None:
@@ -38,7 +35,7 @@ def arrange(folder: Path, heard: int, most: int = MOST) -> None:
 
     with (folder / "by_id.npy").open("wb") as file:
         head(file, np.dtype(np.int32), len(rows))
-        with closing(Filed.of(rows["id"], scratch, release, _begins)) as begins:
+        with closing(Filed.of(rows["id"], scratch, release, lambda some: eights(some)[:, 0])) as begins:
             for at in shares(begins, most):
                 file.write(at[text_order(taken(rows["id"], at, release))].astype(np.int32).tobytes())
     with (folder / "by_thread.npy").open("wb") as file, (folder / "threads.npy").open("wb") as codes:
@@ -62,11 +59,3 @@ def arrange(folder: Path, heard: int, most: int = MOST) -> None:
             made |= {"row": at, "speaks": at < heard, "post": found["flags"] & POST != 0}
             for name, kind in ALL.items():
                 files[name].write(made[name].astype(kind).tobytes())
-
-
-def _begins(ids: Array) -> Array:
-    """The first eight bytes of each, as numbers in their order."""
-    found: Array = (
-        np.ascontiguousarray(ids).view(">u8").reshape(len(ids), ids.dtype.itemsize // 8)[:, 0].astype(np.uint64)
-    )
-    return found

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory.hashing import id_numbers, text_numbers
 from memory.message import unquoted
 from memory.shares import pieces, spans, taken
-from memory.stored import SPOKEN, TEXT, WIDTH, Mapped, mapped, row_type
+from memory.stored import SPOKEN, TEXT, WIDTH, Array, Mapped, mapped, row_type
 
 # Flags beside a segment's: goes by the record; a text can name somebody; was in the corpus.
 ODD, NAMED, MOVED = 32, 64, 128
@@ -22,8 +21,6 @@ COPY = -1  # as the source: a newer copy of it was read
 ID, THREAD, PARENT, WORDS = range(4)  # in `numbers`
 _BUFFER = 1 << 18
 _TOGETHER = 8192  # records, some 2 MB
-
-Array = NDArray[Any]
 
 
 def staged_type(width: int = WIDTH) -> np.dtype[Any]:
@@ -64,7 +61,7 @@ def fill(made: Array, titles: Sequence[str], texts: Sequence[str | None]) -> byt
 
 
 class Staged:
-    """Grows at its end; what is there can be changed. `width`: bytes of an id at most."""
+    """Grows at its end; what is there can be changed."""
 
     def __init__(self, folder: Path) -> None:
         self._files = folder / "staged.rows", folder / "staged.words"
