@@ -8,18 +8,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from memory.batch import Batch
-from memory.fields import FAR, MILLISECONDS, text, writer
-from memory.stored import UNKNOWN, WIDTH
+from memory.columns import authors, fullnames, numbers, texts
+from memory.fields import FAR, MILLISECONDS
+from memory.stored import UNKNOWN
 
-_SPACE, _THREE = b" 3"
-_COMMENT = int.from_bytes(b"t1_", "little")
-_PREFIX = np.uint32(0xFFFDFF)  # of four bytes, what "t1_" and "t3_" have in common
-_USUAL = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-[]"  # of names, and of what stands for none
 _Seconds = Annotated[int, Meta(ge=0, lt=MILLISECONDS)]
 
 
@@ -56,56 +51,14 @@ def comments(lines: list[bytes], number: int) -> Batch | None:
         return None
     columns = [values[n::_MANY] for n in range(_MANY)]
     names, said, time, id, thread, parent, on, utc, score, hidden, _, place, _ = columns
-    ids, authors, texts = _ids(id, thread, parent), _authors(names), _texts(said)
-    if ids is None or authors is None or texts is None:
+    if "_" in "".join(id):
         return None
-    scores = _numbers(score, UNKNOWN)
+    ids = fullnames("\t".join(["t1_" + "\tt1_".join(id), *thread, *parent, ""]), len(id))
+    people, words = authors(names), texts(said)
+    if ids is None or people is None or words is None:
+        return None
+    scores = numbers(score, UNKNOWN)
     if any(hidden):
         scores[hidden] = UNKNOWN
     seen = [first or second for first, second in zip(on, utc, strict=True)] if any(utc) and not all(on) else on
-    return Batch(ids[0], ids[1], ids[2], authors, _numbers(time), texts, scores, place, _numbers(seen), number)
-
-
-def _ids(ids: list[str], threads: list[str], parents: list[str]) -> NDArray[np.bytes_] | None:
-    """The three as columns, unless one has an unusual form. A tab leads to the next cell, so that too long a text, or
-    a line's end in one, makes the whole longer."""
-    joined = "\t".join(["t1_" + "\tt1_".join(ids), *threads, *parents, ""])
-    if not joined.isascii() or " " in joined or "\0" in joined or "_" in "".join(ids):
-        return None
-    padded = np.frombuffer(joined.encode().expandtabs(WIDTH), np.uint8)
-    if len(padded) != 3 * WIDTH * len(ids):
-        return None
-    cells = padded * (padded != _SPACE).view(np.uint8)
-    prefixes = cells.view("<u4")[:: WIDTH // 4] & _PREFIX
-    digits = cells[WIDTH * len(ids) + 1 : 2 * WIDTH * len(ids) : WIDTH]  # of the prefixes of threads
-    if (prefixes != _COMMENT).any() or (digits != _THREE).any():
-        return None
-    columns: NDArray[np.bytes_] = cells.view(f"S{WIDTH}").reshape(3, -1)
-    return columns
-
-
-def _authors(names: list[str]) -> list[str | None] | None:
-    """What writer() makes of each, unless one has a space around it or in it."""
-    people = "".join(names)
-    odd = people.encode().translate(None, _USUAL)
-    if odd and (" " in people or not people.isprintable()):  # as other spaces are not
-        return None
-    return [writer(name) if "[" in name else name for name in names] if "[" in people else [*names]
-
-
-def _texts(said: list[str]) -> list[str | None] | None:
-    """What text() makes of each. Many are looked at as one text, for that costs a third of looking at each."""
-    words = "\n".join(said)
-    if "\0" in words:
-        return None
-    if "[" in words or "&" in words:
-        return [text(one) if "&" in one or "[" in one else one for one in said]
-    return [*said]
-
-
-def _numbers(values: list[Any], unknown: int = 0) -> NDArray[np.int64]:
-    """Where there are any, None as `unknown`."""
-    try:
-        return np.fromiter(values, np.int64, len(values))
-    except TypeError:
-        return np.array([unknown if value is None else value for value in values])
+    return Batch(ids[0], ids[1], ids[2], people, numbers(time), words, scores, place, numbers(seen), number)
