@@ -16,6 +16,9 @@ from memory.statements import one
 _CACHED = 200_000  # names looked up, kept in memory (about 40 MB)
 _TOGETHER = 500  # looked up in one go
 _LETTERS = 8  # of a pseudonym
+_INSERT = "insert or ignore into authors(code, name, identity, bot) values (?, ?, ?, ?)"
+
+Person = tuple[str, int]  # what somebody is called here, and the number
 
 
 class Names:
@@ -23,8 +26,10 @@ class Names:
 
     def __init__(self, sql: sqlite3.Connection, key: bytes | None) -> None:
         self._sql, self.key = sql, key
-        self._known: dict[str, tuple[str, int] | None] = {}
+        self._known: dict[str, Person] = {}
+        self._strangers = set[str]()  # who was looked for in vain
         self._codes: dict[str | None, int] = {None: -1}
+        self._all = one(sql, "select 1 from every_authors limit 1") is None  # whether `_known` has everybody
 
     def identity(self, name: str) -> bytes:
         """What `name` is here: the same for Bob and bob."""
@@ -32,55 +37,61 @@ class Names:
 
     def known(self, name: str) -> str | None:
         """What an author of this corpus is called here; None for anybody else."""
-        found = self._person(name)
-        return None if found is None else found[0]
-
-    def _person(self, name: str) -> tuple[str, int] | None:
         folded = name.casefold()
-        if folded not in self._known:
-            if len(self._known) > _CACHED:
+        if folded not in self._known and not self._all and folded not in self._strangers:
+            if len(self._known) + len(self._strangers) > _CACHED:
                 self._known.clear()
-            query = "select name, code from every_authors where identity = ?"
-            self._known[folded] = self._sql.execute(query, (self.identity(name),)).fetchone()
-        return self._known[folded]
+                self._strangers.clear()
+            for _, called, code in self._among("identity", [self.identity(name)]):
+                self._known[folded] = called, code
+            if folded not in self._known:
+                self._strangers.add(folded)
+        return self._known[folded][0] if folded in self._known else None
 
-    def person(self, name: str, bot: bool = False) -> tuple[str, int]:
-        """What `name` is called here, and the number, from now on if not yet."""
-        found = self._person(name)
-        if found is None:
-            self._meet([name], {name} if bot else ())
-            found = self._known[name.casefold()]
-        assert found is not None
-        return found
-
-    def _meet(self, names: Iterable[str], bots: Collection[str | None]) -> None:
+    def _meet(self, names: Iterable[str], bots: Collection[str | None]) -> list[Person]:
         """Looks for all these people together, and gives those who are new what they are called and a number."""
         if len(self._known) > _CACHED:
             self._known.clear()
-        strange: dict[str, str] = {}
-        for name in names:
-            if self._known.get(name.casefold()) is None:
-                strange.setdefault(name.casefold(), name)
-        identities = {self.identity(name): folded for folded, name in strange.items()}
-        for identity, called, code in self._among("identity", identities):
-            self._known[identities.pop(identity)] = called, code
-        calls = {identity: self._call(identity, strange[folded]) for identity, folded in identities.items()}
-        held = {called for _, called, _ in self._among("name", calls.values())}
-        last = int(one(self._sql, "select seq from sqlite_sequence where name = 'authors'") or 0)
-        made = []
-        for code, (identity, called) in enumerate(calls.items(), last + 1):
-            name, length = strange[identities[identity]], _LETTERS
-            while self.key is not None and called in held:
-                length += 1
-                called = self._call(identity, name, length)
-                held |= {other for _, other, _ in self._among("name", [called])}
-            held.add(called)
-            made.append((code, called, identity, name in bots or pseudonym.is_bot(name)))
-            self._known[identities[identity]] = called, code
-        self._sql.executemany("insert into authors(code, name, identity, bot) values (?, ?, ?, ?)", made)
+            self._all = False
+        folded, strange = [name.casefold() for name in names], dict[str, str]()
+        for who, name in zip(folded, names, strict=True):
+            if who not in self._known:
+                strange.setdefault(who, name)
+        identities = {who: self.identity(name) for who, name in strange.items()}
+        people = {identity: strange[who] for who, identity in identities.items()}
+        found: dict[bytes, Person] = {}
+        if not self._all:
+            found = {identity: (called, code) for identity, called, code in self._among("identity", people)}
+        found |= self._added({identity: name for identity, name in people.items() if identity not in found}, bots)
+        self._known |= {who: found[identity] for who, identity in identities.items()}
+        return [self._known[who] for who in folded]
 
-    def _call(self, identity: bytes, name: str, length: int = _LETTERS) -> str:
-        return name if self.key is None else pseudonym.pseudonym(identity, length)
+    def _added(self, people: dict[bytes, str], bots: Collection[str | None]) -> dict[bytes, Person]:
+        """New people, by what they are, as they are called from now on."""
+        calls = [*people.values()] if self.key is None else pseudonym.pseudonyms([*people], _LETTERS)
+        taken = set() if self._all else {called for _, called, _ in self._among("name", calls)}
+        last = int(one(self._sql, "select seq from sqlite_sequence where name = 'authors'") or 0)
+        made = [
+            (code, called, identity, name in bots or pseudonym.is_bot(name))
+            for code, ((identity, name), called) in enumerate(zip(people.items(), calls, strict=True), last + 1)
+        ]
+        before = self._sql.total_changes
+        self._sql.executemany(_INSERT, (person for person in made if person[1] not in taken) if taken else made)
+        found = {identity: (called, code) for code, called, identity, _ in made}
+        if self._sql.total_changes - before < len(made):  # two would be called the same
+            for code, called, identity, bot in made:
+                if one(self._sql, "select 1 from main.authors where code = ?", code) is None:
+                    found[identity] = self._longer(called, identity), code
+                    self._sql.execute(_INSERT, (code, found[identity][0], identity, bot))
+        return found
+
+    def _longer(self, called: str, identity: bytes) -> str:
+        """A pseudonym that nobody has."""
+        length = _LETTERS
+        while any(self._among("name", [called])):
+            length += 1
+            [called] = pseudonym.pseudonyms([identity], length)
+        return called
 
     def _among(self, column: str, values: Iterable[bytes | str]) -> Iterator[tuple[bytes, str, int]]:
         """(identity, name, number) of the known people who have one of `values`."""
@@ -98,12 +109,12 @@ class Names:
             if len(self._codes) > _CACHED:
                 self._codes = {None: -1}
             new = [name for name in dict.fromkeys(authors) if name is not None and name not in self._codes]
-            self._meet(new, bots)
-            self._codes |= {name: self.person(name)[1] for name in new}
+            self._codes |= zip(new, (code for _, code in self._meet(new, bots)), strict=True)
             return self.codes(authors)
 
     def place(self, place: str) -> str:
         """A profile page, u_NAME, is called by a pseudonym like its owner."""
         if self.key is not None and place[:2] in ("u_", "U_"):
-            place = "u_" + (self.known(place[2:]) or pseudonym.pseudonym(self.identity(place[2:])))
+            owner = place[2:]
+            place = "u_" + (self.known(owner) or pseudonym.pseudonyms([self.identity(owner)], _LETTERS)[0])
         return place

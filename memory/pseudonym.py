@@ -8,8 +8,7 @@ import os
 import re
 import secrets
 import string
-from base64 import b32encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +33,9 @@ for _kind, _of in ((_LETTER, string.ascii_letters), (_HYPHEN, "-"), (_DIGIT, str
 _AROUND = (-3, -1, 1, 4)  # where digits stand beside the last gap of 555-0101
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
 Positions = NDArray[np.int64]
+
+_BASE32 = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz234567", np.uint8)
+_FIVE_BITS = np.array([16, 8, 4, 2, 1], np.uint8)
 
 _BOT = re.compile(r"(?:[_-][bB][oO][tT]|[a-z0-9]B(?:ot|OT)|^[bB][oO][tT])[0-9]*$")
 _KNOWN_BOTS = frozenset({"automoderator", "autotldr", "sneakpeekbot", "reddit_bot", "imguralbumbot", "converter-bot"})
@@ -64,14 +66,18 @@ def digest(key: bytes, name: str) -> bytes:
     return hmac.digest(key, name.casefold().encode(errors="replace"), hashlib.sha256)
 
 
-def pseudonym(digest: bytes, length: int = 8) -> str:
-    """ "u_" and `length` base32 letters: 40 bits by default; a longer one where two people would share it."""
-    return "u_" + b32encode(digest[: length * 5 // 8 + 1]).decode().lower()[:length]
+def pseudonyms(digests: Sequence[bytes], length: int) -> list[str]:
+    """ "u_" and the first `length` (up to 51) letters of each digest (32 bytes) in base32, five bits each."""
+    together = np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 32)
+    bits = np.unpackbits(together[:, : length * 5 // 8 + 1], axis=1)[:, : 5 * length]
+    letters = _BASE32[bits.reshape(-1, 5) @ _FIVE_BITS].tobytes().decode()
+    return ["u_" + letters[at : at + length] for at in range(0, len(letters), length)]
 
 
 def is_bot(name: str) -> bool:
     """AutoModerator, some known ones, and names ending in the word bot: RemindMeBot, haiku-bot; not talbot."""
-    return name.casefold() in _KNOWN_BOTS or _BOT.search(name) is not None
+    folded = name.casefold()
+    return folded in _KNOWN_BOTS or ("bot" in folded and _BOT.search(name) is not None)
 
 
 def suspects(texts: list[str]) -> tuple[Positions, Positions]:

@@ -9,6 +9,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -118,7 +119,7 @@ class _Rows:
         self.fresh = np.ones(self.spoken if hashed else 0, np.bool_)
         self.digest, self.counts, self.said = np.zeros(4, np.uint64), Counter[str](), Counter[int]()
         self._digest = Digest(Called(record.sql, "every_"))
-        self._person, self._since, self._at = -1, 0, 0
+        self._begun, self._at = list[tuple[int, int]](), 0  # who the rows are of now, and since which row
 
     def write(self, folder: Path, progress: Callable[[int, int], None], most: int) -> None:
         """Writes rows, words and times, and where each person's are."""
@@ -137,7 +138,7 @@ class _Rows:
                     self._chunk(found.take(some), kind, rows, times)
                     progress(self._at, self.total)
             self._keys.close()
-            self._close(self.heard)
+            self._spans([(-1, self.heard)])
             self._record.sql.execute("commit")
 
     def _chunk(self, found: Array, kind: np.dtype[Any], rows: BinaryIO, times: BinaryIO) -> None:
@@ -149,9 +150,9 @@ class _Rows:
         times.write(made["time"][:spoken].tobytes())
         self._tell(made, found["flags"] & MOVED == 0, found["numbers"], spoken)
         people = made["author"][: max(0, self.heard - self._at)]
-        for edge in np.flatnonzero(np.diff(people, prepend=np.int32(self._person))).tolist():
-            self._close(self._at + edge)
-            self._person, self._since = int(people[edge]), self._at + edge
+        last = self._begun[-1][0] if self._begun else -1
+        edges = np.flatnonzero(np.diff(people, prepend=np.int32(last)))
+        self._spans(zip(people[edges].tolist(), (self._at + edges).tolist(), strict=True))
         self._at += len(made)
 
     def _tell(self, made: Array, fresh: Array, numbers: Array, spoken: int) -> None:
@@ -179,11 +180,13 @@ class _Rows:
                 found.append(sha256(said).digest()[:16])
         return found
 
-    def _close(self, end: int) -> None:
-        if self._person >= 0:
-            insert = f"insert into {self._schema}.spans values (?, ?, ?)"
-            self._record.sql.execute(insert, (self._person, self._since, end))
-            self.counts["people"] += not self._more
+    def _spans(self, begin: Iterable[tuple[int, int]]) -> None:
+        """Notes the rows of each person but the last of those who `begin` somewhere."""
+        self._begun += begin
+        spans = [(person, start, stop) for (person, start), (_, stop) in pairwise(self._begun)]
+        self._record.sql.executemany(f"insert into {self._schema}.spans values (?, ?, ?)", spans)
+        self.counts["people"] += 0 if self._more else len(spans)
+        del self._begun[:-1]
 
 
 def _keys(record: Record) -> tuple[Filed, tuple[int, int, int]]:

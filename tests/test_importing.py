@@ -1,6 +1,5 @@
 import json
 import shutil
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -169,19 +168,6 @@ def test_bots_and_deleted_accounts_are_nobodys_persona(tmp_path: Path) -> None:
 def test_people_whose_names_differ_in_case_are_one(tmp_path: Path) -> None:
     imported(tmp_path, comment("b", "a", author="Bob"), comment("c", "a", author="bob"))
     assert Corpus.open(tmp_path / "corpus").people() == {"Bob": 2}
-
-
-def test_two_people_whose_pseudonyms_would_be_the_same_get_different_ones(tmp_path: Path) -> None:
-    from memory.names import Names
-    from memory.record import Record
-
-    with closing(Record(tmp_path / "m.sqlite", b"k" * 32)) as record:
-        first, _ = record.names.person("ann")
-        record.sql.execute("update authors set identity = ?", (b"somebody else",))
-        record.names = Names(record.sql, b"k" * 32)
-        second, _ = record.names.person("ann")
-        assert second.startswith(first) and len(second) == len(first) + 1
-        assert record.names.known("ANN") == second
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\0\0\0", b"garbage\n{}\n"])

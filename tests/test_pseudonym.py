@@ -1,4 +1,5 @@
 import stat
+from base64 import b32encode
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,16 @@ from memory.errors import BadInput
 
 
 def test_a_pseudonym_is_short_stable_and_blind_to_case() -> None:
-    one = pseudonym.pseudonym(pseudonym.digest(b"k" * 32, "Bob"))
-    assert one == pseudonym.pseudonym(pseudonym.digest(b"k" * 32, "bob"))
-    assert one.startswith("u_") and len(one) == 10
-    assert one != pseudonym.pseudonym(pseudonym.digest(b"x" * 32, "bob"))
+    keys = b"k" * 32, b"x" * 32
+    digests = [pseudonym.digest(keys[0], "Bob"), pseudonym.digest(keys[0], "bob"), pseudonym.digest(keys[1], "bob")]
+    one, same, other = pseudonym.pseudonyms(digests, 8)
+    assert one == same != other and one.startswith("u_") and len(one) == 10
+
+
+@given(st.lists(st.binary(min_size=32, max_size=32), min_size=1, max_size=4), st.integers(1, 50))
+def test_pseudonyms_are_the_digests_in_base32(digests: list[bytes], length: int) -> None:
+    said = pseudonym.pseudonyms(digests, length)
+    assert said == ["u_" + b32encode(digest).decode().lower()[:length] for digest in digests]
 
 
 def test_a_new_key_is_readable_by_its_owner_alone_and_stays_the_same(tmp_path: Path) -> None:

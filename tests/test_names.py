@@ -1,0 +1,75 @@
+import sqlite3
+
+import pytest
+
+from memory import pseudonym
+from memory.names import Names
+from memory.segment import create
+
+KEY = b"k" * 32
+
+
+def people(key: bytes | None = KEY, taken: str = "") -> tuple[sqlite3.Connection, Names]:
+    sql = sqlite3.connect(":memory:", isolation_level=None)
+    create(sql, "main", parts=True)
+    sql.execute("create temp view every_authors as select * from main.authors")
+    if taken:
+        take(sql, taken)
+    return sql, Names(sql, key)
+
+
+def take(sql: sqlite3.Connection, called: str) -> None:
+    sql.execute("insert into authors(name, identity, bot) values (?, ?, 0)", (called, called.encode()))
+
+
+def usual(name: str) -> str:
+    return pseudonym.pseudonyms([pseudonym.digest(KEY, name)], 8)[0]
+
+
+def test_everybody_has_one_number_in_the_order_of_first_appearance() -> None:
+    sql, names = people()
+    assert names.codes(["ann", "bob", None, "Ann", "cy"]).tolist() == [1, 2, -1, 1, 3]
+    assert names.codes(["cy", "BOB", "dee"], {"dee"}).tolist() == [3, 2, 4]
+    found = sql.execute("select name, bot from authors order by code").fetchall()
+    assert found == [(usual("ann"), 0), (usual("bob"), 0), (usual("cy"), 0), (usual("dee"), 1)]
+    assert names.known("DEE") == usual("dee") and names.known("eve") is None
+
+
+def test_names_that_are_kept_are_spelled_as_first_seen() -> None:
+    _, names = people(key=None)
+    names.codes(["Ann", "ann", "ANN"])
+    assert names.known("aNN") == "Ann"
+
+
+def test_names_that_cannot_be_encoded_are_one_person() -> None:
+    _, names = people()
+    assert names.codes(["x\ud800", "x\udfff", "y"]).tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_who_would_be_called_like_somebody_else_gets_a_longer_pseudonym(before: bool) -> None:
+    sql, names = people(taken=usual("bob") if before else "")
+    if not before:
+        take(sql, usual("bob"))
+    longer = pseudonym.pseudonyms([pseudonym.digest(KEY, "bob")], 9)[0]
+    take(sql, longer)
+    ann, bob = names.codes(["ann", "bob"]).tolist()
+    assert names.known("ann") == usual("ann")
+    assert names.known("bob") == pseudonym.pseudonyms([pseudonym.digest(KEY, "bob")], 10)[0]
+    found = dict(sql.execute("select code, name from authors where code in (?, ?)", (ann, bob)))
+    assert found == {ann: names.known("ann"), bob: names.known("bob")}
+
+
+def test_who_was_known_before_keeps_number_and_name() -> None:
+    sql, names = people()
+    names.codes(["ann", "bob"])
+    again = Names(sql, KEY)
+    assert again.known("bob") == usual("bob")
+    assert again.codes(["cy", "Bob", "ann"]).tolist() == [3, 2, 1]
+
+
+def test_a_profile_page_is_called_like_its_owner_before_and_after_the_owner_is_met() -> None:
+    _, names = people()
+    assert names.place("u_ann") == "u_" + usual("ann")
+    names.codes(["ann"])
+    assert names.place("U_Ann") == "u_" + usual("ann") and names.place("bikes") == "bikes"
