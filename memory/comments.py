@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 from msgspec import Meta
 
 from memory.batch import Batch
@@ -37,17 +38,21 @@ class Comment(msgspec.Struct, gc=False, kw_only=True):
     title: None = None
 
 
-_DECODE = msgspec.json.Decoder(Comment).decode
+_DECODE = msgspec.json.Decoder(Comment).decode_lines
 _MANY = len(Comment.__struct_fields__)
+_END = ord("\n")
 
 
-def comments(lines: list[bytes], number: int) -> Batch | None:
+def comments(lines: bytes, number: int) -> Batch | None:
     """These lines, of which the first is `number`; None where one of them is not usual."""
     values: list[Any] = []
     try:
-        for comment in map(msgspec.structs.astuple, map(_DECODE, lines)):
+        for comment in map(msgspec.structs.astuple, _DECODE(lines)):
             values += comment
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    ends = np.count_nonzero(np.frombuffer(lines, np.uint8) == _END) + (lines[-1] != _END)
+    if len(values) != _MANY * ends:  # a blank line, or several comments on one
         return None
     columns = [values[n::_MANY] for n in range(_MANY)]
     names, said, time, id, thread, parent, on, utc, score, hidden, _, place, _ = columns

@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -21,7 +20,7 @@ ZSTD = b"\x28\xb5\x2f\xfd"
 WINDOW = 2**31  # real dumps say so; a decoder that is not told refuses them
 CHUNK = 1 << 16  # compressed bytes a step: bounds what one step can unpack to
 PLAIN = 1 << 20  # bytes a step of a file that is not
-PART = 300  # lines decoded together: a processor's cache holds what becomes of them
+PART = 1 << 18  # bytes of lines decoded together: a processor's cache holds what becomes of them
 LONGEST = 1 << 26  # bytes of a line; dump rows are below 1 MB
 EXAMPLES = 5
 CUT = "cut off in the middle"  # (last line), (last object): what a truncated file ends with
@@ -108,34 +107,31 @@ class Source:
         """
         number = 1
         for part in self.parts(tally):
-            for line in part:
+            for line in BytesIO(part):
                 whole = line[-1:] == b"\n"
                 yield number, line[:-1] if whole else line, whole
                 number += 1
 
-    def parts(self, tally: Tally) -> Iterator[list[bytes]]:
-        """Lines with their ends, some hundred of them together; the last of all may have no end.
+    def parts(self, tally: Tally) -> Iterator[bytes]:
+        """Whole lines with their ends, about PART bytes of them together; the last of all may have no end.
 
         Raises:
             BadInput: as lines().
         """
         rest: list[bytes] = []
         for block in self.blocks(tally):
-            unpacked = BytesIO(block)
-            while part := [*islice(unpacked, PART)]:
-                begun = [] if part[-1].endswith(b"\n") else [part.pop()]
-                if part:
-                    part[0] = b"".join((*rest, part[0]))
-                    yield part
-                    rest = []
-                rest += begun
+            start = 0
+            while end := 1 + block.rfind(b"\n", start, start + PART) or 1 + block.find(b"\n", start):
+                yield b"".join((*rest, block[start:end]))
+                start, rest = end, []
+            rest.append(block[start:])
             if sum(map(len, rest)) > LONGEST:
                 raise BadInput(
                     f"{self.path}: the line that begins before byte {self.done} is longer than 64 MB; "
                     "one JSON object a line is needed"
                 )
-        if rest:
-            yield [b"".join(rest)]
+        if last := b"".join(rest):
+            yield last
 
     def blocks(self, tally: Tally) -> Iterator[bytes]:
         """Unpacked bytes, in blocks. Sets `sha256` of the file's own bytes at the end."""

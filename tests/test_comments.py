@@ -51,7 +51,7 @@ ODD = st.fixed_dictionaries(
 @given(st.lists(ODD, min_size=1, max_size=4))
 def test_lines_together_are_what_each_is_alone_or_are_left_to_that(odd: list[dict[str, Any]]) -> None:
     lines = part(*(comment(f"b{n}", "a") | more for n, more in enumerate(odd)))
-    found = comments(lines, 7)
+    found = comments(b"".join(lines), 7)
     assert found is None or [*found.rows()] == alone(lines)
 
 
@@ -62,7 +62,7 @@ def test_what_nearly_every_line_of_a_dump_looks_like_is_taken_together() -> None
         comment("d", "a", "t1_c", body="&gt; so", score_hidden=True, retrieved_on=START + 5, edited=False, replies=""),
     ]
     lines = part(*usual)
-    found = comments(lines, 7)
+    found = comments(b"".join(lines), 7)
     assert found is not None and [*found.rows()] == alone(lines)
     assert found.score.tolist() == [1, 1, UNKNOWN]
     assert found.retrieved.tolist() == [0, 0, START + 5]
@@ -80,4 +80,4 @@ def test_what_nearly_every_line_of_a_dump_looks_like_is_taken_together() -> None
     ],
 )
 def test_a_part_with_a_broken_line_is_left_to_be_read_line_by_line(broken: bytes) -> None:
-    assert comments([*part(comment("b", "a")), broken], 1) is None
+    assert comments(b"".join([*part(comment("b", "a")), broken]), 1) is None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory.batch import Batch
 from memory.readers import pushshift
-from memory.reading import PART, ZSTD, Row, Source, Tally
+from memory.reading import ZSTD, Row, Source, Tally
 
 
 def read(folder: Path, *rows: dict[str, Any] | bytes) -> tuple[list[Row], dict[tuple[str, str], int]]:
@@ -37,14 +37,22 @@ def test_a_comment_and_a_submission_are_told_apart_row_by_row(tmp_path: Path) ->
 
 
 def test_usual_lines_come_together_and_the_others_one_by_one_in_the_order_of_the_file(tmp_path: Path) -> None:
-    together = [comment(f"c{n}", "a") for n in range(PART)]
-    file, tally = write(tmp_path / "d", *together, post("a"), b"", comment("b", "a"), *together), Tally()
+    usual, few = [comment(f"c{n}", "a", body="x" * 1000) for n in range(1000)], comment("b", "a")
+    file, tally = write(tmp_path / "d", *usual, post("a"), b"", few, *usual), Tally()
     first, *others = pushshift.batches(Source(file), tally)
-    assert isinstance(first, Batch) and isinstance(others[0], Row) and isinstance(others[-1], Batch)
-    assert (len(first), first.line, others[-1].line + len(others[-1]) - 1) == (PART, 1, 2 * PART + 3)
-    assert tally.read == 2 * PART + 3
+    assert isinstance(first, Batch) and Row in map(type, others) and isinstance(others[-1], Batch)
+    assert first.line == 1 and others[-1].line + len(others[-1]) - 1 == 2003 == tally.read
     rows = [*pushshift.read(Source(file), Tally())]
-    assert [row.line for row in rows] == [n for n in range(1, 2 * PART + 4) if n != PART + 2]
+    assert [row.line for row in rows] == [n for n in range(1, 2004) if n != 1002]
+
+
+@pytest.mark.parametrize("odd", [b"\n", b" \n", b"\r\n", json.dumps(comment("x", "a")).encode(), b'{"body":\n{}}\n'])
+def test_lines_are_counted_as_they_stand_in_the_file(tmp_path: Path, odd: bytes) -> None:
+    """Whatever stands between: a blank one, two objects on one, one object on two."""
+    file = tmp_path / "d"
+    file.write_bytes(write(file, comment("b", "a")).read_bytes() + odd + json.dumps(comment("c", "a")).encode())
+    rows = [row for row in pushshift.read(Source(file), Tally()) if row.id != "t1_x"]
+    assert [(row.id, row.line) for row in rows] == [("t1_b", 1), ("t1_c", 2 + odd.count(b"\n"))]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from io import BytesIO
 
 import msgspec
 
@@ -38,12 +39,12 @@ def batches(source: Source, tally: Tally) -> Iterator[Batch | Row]:
         else:
             tally.read += len(found)
             yield found
-        number += len(lines)
+        number += lines.count(b"\n") if found is None else len(found)
 
 
-def _one_by_one(lines: list[bytes], number: int, name: str, tally: Tally) -> Iterator[Row]:
+def _one_by_one(lines: bytes, number: int, name: str, tally: Tally) -> Iterator[Row]:
     decode = msgspec.json.Decoder(Fields).decode
-    for at, raw in enumerate(lines, number):
+    for at, raw in enumerate(BytesIO(lines), number):
         tally.read += 1
         where = f"{name}:{at}"
         try:
