@@ -48,6 +48,12 @@ class Names:
                 self._strangers.add(folded)
         return self._known[folded][0] if folded in self._known else None
 
+    def people(self, names: Iterable[str]) -> dict[str, tuple[bytes, str | None]]:
+        """The identity and known() of each of these, looked up together."""
+        identities = {name: self.identity(name) for name in names}
+        called = {identity: name for identity, name, _ in self._among("identity", {*identities.values()})}
+        return {name: (identity, called.get(identity)) for name, identity in identities.items()}
+
     def _meet(self, names: Iterable[str], bots: Collection[str | None]) -> list[Person]:
         """Looks for all these people together, and gives those who are new what they are called and a number."""
         if len(self._known) > _CACHED:

@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import string
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 
 from memory.errors import BadInput
 
-NAME = r"[A-Za-z0-9_][A-Za-z0-9_-]{1,31}"
-_MENTION = re.compile(rf"(?<![\w/])(/?[uU]/|@)({NAME})")
-_ODD = re.compile(r"(?<![\w@/.-])(?=[A-Za-z_-]*[0-9_])(?=[0-9_-]*[A-Za-z])[A-Za-z0-9_-]{5,32}(?![\w-])")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(
     r"(?<![\w.+/=-])(?:\+\d{1,3}(?:[ .-]?\(?\d{2,4}\)?){2,5}"  # +44 20 7946 0000
@@ -124,13 +121,3 @@ def scrub(text: str) -> str:
     if "@" in text:
         text = _MAIL.sub("[email]", text)
     return _PHONE.sub("[phone]", text)
-
-
-def mentions(text: str, known: Callable[[str], str | None]) -> str:
-    """`text` with u/name and @name, and odd names such as user_00012 on their own, as the pseudonym `known` gives.
-
-    An ordinary word that is somebody's name (going, none) stays where it stands without a mark.
-    """
-    if "@" in text or "u/" in text or "U/" in text:
-        text = _MENTION.sub(lambda m: m[1] + (known(m[2]) or m[2]), text)
-    return _ODD.sub(lambda m: known(m[0]) or m[0], text)

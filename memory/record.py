@@ -10,17 +10,18 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 
-from memory import marked, pseudonym
+from memory import marked
 from memory.adding import Adding
 from memory.batch import Batch
 from memory.earlier import Earlier
 from memory.forgotten import MARK, Forgotten
 from memory.hashing import text_numbers
+from memory.mentions import asked, mentions
 from memory.names import Names
 from memory.plain import Plain
 from memory.reading import Row, Tally
@@ -141,41 +142,40 @@ class Record:
         self._rename_plain()
         texts = each(self.sql, "select row, id, title, text from messages where named")
         while part := list(islice(texts, _BATCH)):
-            changes, unknown = list[tuple[str, str | None, int]](), set[tuple[str, int]]()
-            for row, id, title, text in part:
-                strange: set[str] = set()
-                new = (self._renamed(title, strange), text and self._renamed(text, strange))
-                if new != (title, text):
-                    changes.append((*new, row))
-                unknown |= {(id, _who(self.names.identity(name))) for name in strange}
+            said = [(words or "").encode() for _, _, *both in part for words in both]
+            new = self._renamed([id for _, id, _, _ in part], said)
+            changes = [(title.decode(), part[n][3] and text.decode(), part[n][0]) for n, title, text in new]
             change(self.sql, "update messages set title = ?, text = ? where row = ?", changes)
-            change(self.sql, "insert or ignore into unknown values (?, ?)", unknown)
 
     def _rename_plain(self) -> None:
         words = self.staged.words
         for _, part in self.staged.parts():
-            unknown = set[tuple[str, int]]()
-            for n in np.flatnonzero(part["flags"] & (NAMED | ODD) == NAMED).tolist():
-                start, size, title = (int(part[name][n]) for name in ("start", "size", "title"))
-                strange: set[str] = set()
-                said = [words[start : start + title].decode(), words[start + title : start + size].decode()]
-                new = [self._renamed(text, strange).encode() for text in said]
-                if b"".join(new) != words[start : start + size]:
-                    part["start"][n] = self.staged.say(b"".join(new))
-                    part["size"][n], part["title"][n] = sum(map(len, new)), len(new[0])
-                    part["numbers"][n, WORDS] = text_numbers(b"".join(new), np.array([part["size"][n]]))[0]
-                id = part["id"][n].decode()
-                unknown |= {(id, _who(self.names.identity(name))) for name in strange}
-            change(self.sql, "insert or ignore into unknown values (?, ?)", unknown)
+            for _, rows in pieces(np.flatnonzero(part["flags"] & (NAMED | ODD) == NAMED), _BATCH):
+                ids = [id.decode() for id in part["id"][rows].tolist()]
+                said = list[bytes]()
+                for start, size, title in part[["start", "size", "title"]][rows].tolist():
+                    said += words[start : start + title], words[start + title : start + size]
+                for n, title, text in self._renamed(ids, said):
+                    at, new = rows[n], title + text
+                    part["start"][at] = self.staged.say(new)
+                    part["size"][at], part["title"][at] = len(new), len(title)
+                    part["numbers"][at, WORDS] = text_numbers(new, np.array([len(new)]))[0]
 
-    def _renamed(self, text: str, strange: set[str]) -> str:
-        def known(name: str) -> str | None:
-            found = self.names.known(name)
-            if found is None:
-                strange.add(name)
-            return found
-
-        return pseudonym.mentions(text, known)
+    def _renamed(self, ids: Sequence[str], said: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
+        """(position in `ids`, title, text), ascending, where a name gives way to what its person is called; names that
+        are nobody's are noted. `said`: title and text of each."""
+        named = asked(said)
+        people = self.names.people({*chain.from_iterable(named.values())})
+        called = {name: called for name, (_, called) in people.items()}
+        unknown = {(ids[n // 2], _who(people[name][0])) for n in named for name in named[n] if called[name] is None}
+        change(self.sql, "insert or ignore into unknown values (?, ?)", unknown)
+        new = list[tuple[int, bytes, bytes]]()
+        for n in sorted({n // 2 for n, names in named.items() if any(called[name] for name in names)}):
+            old = said[2 * n : 2 * n + 2]
+            title, text = (mentions(words.decode(), called.__getitem__).encode() for words in old)
+            if [title, text] != old:
+                new.append((n, title, text))
+        return new
 
     def clean(self, name: str) -> int:
         """Replaces the names of who was forgotten, and `name`, in texts and places; in how many messages."""
