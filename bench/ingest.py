@@ -5,7 +5,8 @@
 parse    the reader's rows of a packed dump, beside loops that unpack, split and decode 8 fields, or the same 13 as the
          reader, and nothing more
 import   all an import does but vectors, beside ConvoKit's load of the same messages in its own format: lean rows, and
-         rows with what ConvoKit's Reddit corpora have as meta. PYTHON is an interpreter that has convokit
+         rows with what ConvoKit's Reddit corpora have as meta; and copies of the shipped sample, real texts of many
+         people. PYTHON is an interpreter that has convokit
 growth   messages added per second to a record that holds ever more; and what one small addition costs by import
 """
 
@@ -27,7 +28,7 @@ from typing import Any
 import msgspec
 import zstandard
 
-from bench.made import corpus, rows
+from bench.made import copies, corpus, rows
 from memory.batch import Batch
 from memory.importing import import_corpus
 from memory.readers import pushshift
@@ -61,6 +62,10 @@ FILLER: dict[str, Any] = {
 }
 
 
+More = Callable[[Row], dict[str, Any]]  # what a message has in its dump beside the least
+SAMPLED = 5189  # messages of the shipped sample
+
+
 class Bare(msgspec.Struct, gc=False):
     """The fields that a table of messages needs at least."""
 
@@ -74,9 +79,7 @@ class Bare(msgspec.Struct, gc=False):
     subreddit: str
 
 
-def dump(
-    file: Path, messages: Iterator[Row], more: Callable[[Row], dict[str, Any]] = lambda m: {}, most: int = sys.maxsize
-) -> tuple[int, int]:
+def dump(file: Path, messages: Iterator[Row], more: More = lambda m: {}, most: int = sys.maxsize) -> tuple[int, int]:
     """Writes rows as a dump has them, with `more` fields, until `most` unpacked bytes are reached: rows and bytes."""
     encode = msgspec.json.Encoder().encode
     count, size = 0, 0
@@ -163,21 +166,41 @@ def _share(theirs: Sequence[float], ours: Sequence[float]) -> str:
 
 
 def without_vectors(folder: Path, messages: int, convokit: Path | None) -> None:
-    for name, more in (("lean", lambda m: {}), ("rich", reddit)):
-        files = folder / "comments.zst", folder / "posts.zst"
-        size = 0
-        for file, kind in zip(files, ("comment", "post"), strict=True):
-            size += dump(file, (m for m in rows(messages, 1000) if m.kind == kind), more)[1]
-        took, cpu, found, peak, seconds = _run([sys.executable, "-m", "bench.import_load", folder / name, *files])
-        each = f"{1e6 * took / found:.1f} us each, {1e6 * cpu / found:.1f} of a processor, at most {peak:.0f} MB"
-        steps = ", ".join(f"{step} {took:.1f} s" for step, took in seconds.items())
-        print(f"import, {name}: {found:,} messages of {size // messages} bytes, {each}; {steps}", flush=True)
+    kinds: dict[str, tuple[Callable[[], Iterator[Row]], More]] = {
+        "lean": (lambda: rows(messages, 1000), lambda m: {}),
+        "rich": (lambda: rows(messages, 1000), reddit),
+        "sample": (lambda: copies(max(1, messages // SAMPLED)), reddit),
+    }
+    files = folder / "comments.zst", folder / "posts.zst"
+    for name, (given, more) in kinds.items():
+        (comments, size), (posts, more_size) = (
+            dump(file, (m for m in given() if m.kind == kind), more)
+            for file, kind in zip(files, ("comment", "post"), strict=True)
+        )
+        [loop] = turns([lambda: bare_loop(files[0])], comments, 3)
+        floor = min(wall for wall, _ in loop) / comments
+        print(f"{name}: {comments + posts:,} messages of {(size + more_size) // (comments + posts)} bytes", flush=True)
+        print(f"{name}, a loop that only decodes the comments: {1e6 * floor:.1f} us each", flush=True)
+        took, cpu = _import(f"{name}, import", folder / name, files)
         if convokit is not None:
-            utterances(folder / f"{name}-convokit", messages, more)
-            theirs = _run([convokit, "-P", Path(__file__).with_name("convokit_load.py"), folder / f"{name}-convokit"])
-            each = f"{1e6 * theirs[0] / theirs[2]:.1f} us each, {1e6 * theirs[1] / theirs[2]:.1f} of a processor"
-            ratios = f"{theirs[0] / took:.1f} times as long as ours, {theirs[1] / cpu:.1f} times the processor"
-            print(f"convokit, {name}: {theirs[2]:,} messages, {each}, {theirs[3]:.0f} MB: {ratios}", flush=True)
+            theirs = folder / f"{name}-convokit"
+            utterances(theirs, given(), more)
+            wall, processor, found, peak = _run([convokit, "-P", Path(__file__).with_name("convokit_load.py"), theirs])
+            each = f"{1e6 * wall / found:.1f} us each, {1e6 * processor / found:.1f} of a processor, {peak:.0f} MB"
+            ratios = (
+                f"{wall / found / took:.1f} times as long as ours, {processor / found / cpu:.1f} times the processor"
+            )
+            print(f"{name}, convokit: {each}: {ratios}, {wall / found / floor:.0f} times that loop", flush=True)
+            _import(f"{name}, import of what convokit loads", folder / f"{name}-again", [theirs])
+
+
+def _import(name: str, out: Path, files: Sequence[Path]) -> tuple[float, float]:
+    """Wall and CPU seconds for each message."""
+    took, cpu, found, peak, seconds = _run([sys.executable, "-m", "bench.import_load", out, *files])
+    steps = ", ".join(f"{step} {1e6 * took / found:.1f}" for step, took in seconds.items())
+    each = f"{1e6 * took / found:.1f} us each, {1e6 * cpu / found:.1f} of a processor, at most {peak:.0f} MB"
+    print(f"{name}: {each}; {steps}", flush=True)
+    return took / found, cpu / found
 
 
 def _run(command: list[Any]) -> Any:
@@ -185,14 +208,14 @@ def _run(command: list[Any]) -> Any:
     return json.loads(subprocess.run(command, capture_output=True, check=True).stdout.splitlines()[-1])
 
 
-def utterances(folder: Path, messages: int, more: Callable[[Row], dict[str, Any]]) -> None:
+def utterances(folder: Path, given: Iterator[Row], more: More) -> None:
     """The same messages as a ConvoKit folder."""
     folder.mkdir()
     speakers: dict[str, Any] = {}
     threads: dict[str, Any] = {}
     kinds: dict[str, list[str]] = {}
     with (folder / "utterances.jsonl").open("w") as out:
-        for m in rows(messages, 1000):
+        for m in given:
             speakers[m.author or ""] = threads[m.thread or ""] = {"meta": {}, "vectors": []}
             meta = {"score": m.score, "subreddit": m.place, **more(m)}
             if more is reddit:

@@ -9,13 +9,16 @@ import random
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from memory import sample
 from memory.encoding import encode
-from memory.reading import Row, Tally
+from memory.readers import pushshift
+from memory.reading import Row, Source, Tally
 from memory.recall import Vectors
 from memory.record import STAGING, Record
 from memory.state import publish
@@ -56,6 +59,19 @@ def rows(messages: int, people: int, seed: int = 0, first: int = 0) -> Iterator[
             yield Row(f"t1_{n}", post, parent, author, time, words, n % 50, "place", "comment", "", None, n)
         else:
             yield Row(post, post, None, author, time, words, n % 50, "place", "post", f"question {n}", None, n)
+
+
+def copies(times: int) -> Iterator[Row]:
+    """The shipped sample so many times, each by people and in threads of its own but the first: real texts, and few
+    messages of each person."""
+    held = [row for file in sample.paths() for row in pushshift.read(Source(file), Tally())]
+    for n in range(times):
+        mark = f"x{n}" if n else ""
+        for row in held:
+            other = copy(row)
+            other.id, other.thread = row.id + mark, row.thread and row.thread + mark
+            other.parent, other.author = row.parent and row.parent + mark, row.author and row.author + mark
+            yield other
 
 
 def corpus(out: Path, messages: int, people: int, seed: int = 0) -> Path:
