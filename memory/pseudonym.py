@@ -78,7 +78,7 @@ def is_bot(name: str) -> bool:
 
 
 def suspects(texts: list[str]) -> tuple[Positions, Positions]:
-    """Positions, ascending, of all `texts` that scrub() or mentions() may change, each with some that it does not: told
+    """Positions, ascending, of all `texts` that scrub() may change, and of all with mentions, each with some more: told
     by the neighbours of digits, "_" and "/" in all of them at once, for a twentieth of what looking at each costs."""
     joined = "\n".join(("\n", *texts, "\n" * 5))  # so that every character has neighbours
     ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1) + 1

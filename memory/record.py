@@ -10,7 +10,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from memory.batch import Batch
 from memory.earlier import Earlier
 from memory.forgotten import MARK, Forgotten
 from memory.hashing import text_numbers
-from memory.mentions import asked, mentions
+from memory.mentions import mentions, replaced
 from memory.names import Names
 from memory.plain import Plain
 from memory.reading import Row, Tally
@@ -155,27 +155,30 @@ class Record:
                 said = list[bytes]()
                 for start, size, title in part[["start", "size", "title"]][rows].tolist():
                     said += words[start : start + title], words[start + title : start + size]
-                for n, title, text in self._renamed(ids, said):
-                    at, new = rows[n], title + text
-                    part["start"][at] = self.staged.say(new)
-                    part["size"][at], part["title"][at] = len(new), len(title)
-                    part["numbers"][at, WORDS] = text_numbers(new, np.array([len(new)]))[0]
+                new = self._renamed(ids, said)
+                at, both = rows[[n for n, _, _ in new]], [title + text for _, title, text in new]
+                sizes, together = np.fromiter(map(len, both), np.int64, len(both)), b"".join(both)
+                part["start"][at] = self.staged.say(together) + np.cumsum(sizes) - sizes
+                part["size"][at], part["title"][at] = sizes, [len(title) for _, title, _ in new]
+                part["numbers"][at, WORDS] = text_numbers(together, sizes)
 
     def _renamed(self, ids: Sequence[str], said: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
         """(position in `ids`, title, text), ascending, where a name gives way to what its person is called; names that
         are nobody's are noted. `said`: title and text of each."""
-        named = asked(said)
-        people = self.names.people({*chain.from_iterable(named.values())})
-        called = {name: called for name, (_, called) in people.items()}
-        unknown = {(ids[n // 2], _who(people[name][0])) for n in named for name in named[n] if called[name] is None}
+        found = mentions(said)
+        people = self.names.people({mention.name for mention in found})
+        spans = dict[int, list[tuple[int, int, bytes]]]()
+        unknown = set[tuple[str, int]]()
+        for n, start, end, name in found:
+            identity, called = people[name]
+            if called is None:
+                unknown.add((ids[n // 2], _who(identity)))
+            else:
+                spans.setdefault(n, []).append((start, end, called.encode()))
         change(self.sql, "insert or ignore into unknown values (?, ?)", unknown)
-        new = list[tuple[int, bytes, bytes]]()
-        for n in sorted({n // 2 for n, names in named.items() if any(called[name] for name in names)}):
-            old = said[2 * n : 2 * n + 2]
-            title, text = (mentions(words.decode(), called.__getitem__).encode() for words in old)
-            if [title, text] != old:
-                new.append((n, title, text))
-        return new
+        new = {n: replaced(said[n], some) for n, some in spans.items()}
+        both = ((n, 2 * n, 2 * n + 1) for n in sorted({n // 2 for n in spans}))
+        return [(n, new.get(title, said[title]), new.get(text, said[text])) for n, title, text in both]
 
     def clean(self, name: str) -> int:
         """Replaces the names of who was forgotten, and `name`, in texts and places; in how many messages."""

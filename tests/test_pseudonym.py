@@ -71,7 +71,7 @@ def test_what_is_not_suspected_is_never_changed(texts: list[str]) -> None:
     scrubbed, named = (set(found.tolist()) for found in pseudonym.suspects(texts))
     for n, text in enumerate(texts):
         assert n in scrubbed or pseudonym.scrub(text) == text
-        assert n in named or mentions(text, lambda name: "somebody") == text
+        assert n in named or not mentions([text.encode()])
 
 
 def test_ordinary_words_are_not_suspected() -> None:
