@@ -22,20 +22,18 @@ from memory.stored import POST, UNKNOWN, WIDTH
 
 _BATCH = 1024  # rows that are looked at together: what becomes of them fits a processor's cache
 
-_ARRAYS, _LISTS = ("id", "thread", "parent", "time", "score", "retrieved"), ("author", "text", "place")
+_ARRAYS, _LISTS = ("id", "thread", "parent", "time", "score", "retrieved", "post"), ("author", "text", "place", "title")
 
 Strings = tuple[str, str | None, str | None]  # id, thread, parent
 
 
 @dataclass
 class _Columns:
-    """A Batch that can have posts and bots in it. `long`: what is too long for the columns, by position."""
+    """A Batch of any rows. `long`: what is too long for the columns, by position."""
 
     batch: Batch
-    titles: list[str]
     flags: NDArray[np.uint8]
     lines: NDArray[Any]
-    bots: set[str | None] = field(default_factory=set)
     long: dict[int, Strings] = field(default_factory=dict)
 
 
@@ -58,11 +56,11 @@ class Adding:
 
     def _stage(self, columns: _Columns) -> None:
         given = columns.batch
-        texts, titles, places, authors = given.text, columns.titles, given.place, given.author
+        texts, titles, places, authors = given.text, given.title, given.place, given.author
         if self._forgotten:
             authors, texts, titles = self._without(columns)
         made = np.zeros(len(given), self._staged.kind)
-        made["author"] = self._names.codes(authors, columns.bots)
+        made["author"] = self._names.codes(authors, given.bots)
         named = _scrubbed(texts, titles)
         if self._forgotten:  # before it is written: what stood in a file for a moment could stay in it
             clean = self._forgotten.cleaned
@@ -102,7 +100,7 @@ class Adding:
         return (
             [None if n in gone else author for n, author in enumerate(given.author)],
             [None if n in gone else text for n, text in enumerate(given.text)],
-            ["" if n in gone else title for n, title in enumerate(columns.titles)],
+            ["" if n in gone else title for n, title in enumerate(given.title)],
         )
 
 
@@ -147,14 +145,14 @@ def _gathered(rows: Iterable[Row | Batch]) -> Iterator[_Columns]:
 
 
 def _together(many: list[Batch]) -> _Columns:
-    length, lines = sum(map(len, many)), [np.arange(batch.line, batch.line + len(batch)) for batch in many]
+    lines = [np.arange(batch.line, batch.line + len(batch)) for batch in many]
     whole = many[0]
     if len(many) > 1:
         columns = {name: [getattr(batch, name) for batch in many] for name in Batch.__slots__}
         arrays: dict[str, Any] = {name: np.concatenate(columns[name]) for name in _ARRAYS}
         lists: dict[str, Any] = {name: [*chain.from_iterable(columns[name])] for name in _LISTS}
-        whole = Batch(**arrays, **lists, line=whole.line)
-    return _Columns(whole, [""] * length, np.zeros(length, np.uint8), np.concatenate(lines))
+        whole = Batch(**arrays, **lists, line=whole.line, bots=frozenset[str]().union(*columns["bots"]))
+    return _Columns(whole, whole.post * np.uint8(POST), np.concatenate(lines))
 
 
 def _columns(rows: list[Row]) -> _Columns:
@@ -169,10 +167,7 @@ def _columns(rows: list[Row]) -> _Columns:
             if any(_long(text) for text in three):
                 long[n] = three[0], three[1] or None, three[2] or None
                 ids[n], threads[n], parents[n] = ("" if _long(text) else text for text in three)
-    flags = [
-        (POST if r.kind == "post" else 0) | (0 if _usual(r, thread) and n not in long else ODD)
-        for n, (r, thread) in enumerate(zip(rows, threads, strict=True))
-    ]
+    odd = [not _usual(r, thread) or n in long for n, (r, thread) in enumerate(zip(rows, threads, strict=True))]
     named = [np.array([text.encode() for text in column], f"S{WIDTH}") for column in (ids, threads, parents)]
     batch = Batch(
         named[0],
@@ -185,10 +180,12 @@ def _columns(rows: list[Row]) -> _Columns:
         [r.place for r in rows],
         np.array([r.retrieved or 0 for r in rows], np.int64),
         0,
+        [r.title for r in rows],
+        np.array([r.kind == "post" for r in rows]),
+        frozenset(r.author for r in rows if r.bot and r.author),
     )
-    bots = {r.author for r in rows if r.bot}
-    titles, lines = [r.title for r in rows], np.array([r.line for r in rows], np.int64)
-    return _Columns(batch, titles, np.array(flags, np.uint8), lines, bots, long)
+    lines = np.array([r.line for r in rows], np.int64)
+    return _Columns(batch, batch.post * np.uint8(POST) | np.array(odd) * np.uint8(ODD), lines, long)
 
 
 def _long(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,9 @@ from memory.stored import UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Comments as a Row has them, none marked as a bot's. `id`, `thread`, `parent`: bytes with Reddit's prefixes, at
-    most WIDTH (memory/stored.py) of them, and all name something. `time`, `score`, `retrieved`: int64; a score can be
-    UNKNOWN, `retrieved` 0. `line` is the first one's, the others follow."""
+    """Messages as a Row has them. `id`, `thread`, `parent`: bytes with Reddit's prefixes, at most WIDTH
+    (memory/stored.py) of them, and all name something, but for a post's parent. `time`, `score`, `retrieved`: int64; a
+    score can be UNKNOWN, `retrieved` 0. `line` is the first one's, the others follow. `bots`: authors that are."""
 
     id: NDArray[np.bytes_]
     thread: NDArray[np.bytes_]
@@ -28,19 +29,23 @@ class Batch:
     place: list[str]
     retrieved: NDArray[np.int64]
     line: int
+    title: list[str]
+    post: NDArray[np.bool_]
+    bots: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.id)
 
     def rows(self) -> Iterator[Row]:
         """The same, one by one."""
-        ids, threads, parents = (
+        ids, threads, above = (
             np.char.decode(column, "ascii").tolist() for column in (self.id, self.thread, self.parent)
         )
         scores = (None if score == UNKNOWN else score for score in self.score.tolist())
         seen = (moment or None for moment in self.retrieved.tolist())
-        columns = (ids, threads, parents, self.author, self.time.tolist(), self.text, scores, self.place, seen)
-        for line, (id, thread, parent, author, time, text, score, place, retrieved) in enumerate(
-            zip(*columns, strict=True), self.line
-        ):
-            yield Row(id, thread, parent, author, time, text, score, place, "comment", "", retrieved, line)
+        parents = (parent or None for parent in above)
+        kinds = ("post" if post else "comment" for post in self.post.tolist())
+        bots = (author in self.bots for author in self.author)
+        columns = (ids, threads, parents, self.author, self.time.tolist(), self.text, scores, self.place)
+        more = (kinds, self.title, seen, range(self.line, self.line + len(self)), bots)
+        yield from starmap(Row, zip(*columns, *more, strict=True))

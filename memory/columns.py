@@ -5,18 +5,34 @@ What comes out is what fields.py makes of each, or None where one of them is not
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from memory.fields import text, writer
 from memory.stored import WIDTH
 
-_SPACE, _THREE = b" 3"
+_SPACE, _THREE, _END = b" 3\n"
 _COMMENT = int.from_bytes(b"t1_", "little")
 _PREFIX = np.uint32(0xFFFDFF)  # of four bytes, what "t1_" and "t3_" have in common
 _USUAL = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-[]"  # of names, and of what stands for none
+
+
+def decoded(lines: bytes, decode: Callable[[bytes], list[Any]], fields: int) -> list[list[Any]] | None:
+    """The values of each of the `fields` that structs have; None where these lines are not one struct each."""
+    values: list[Any] = []
+    try:
+        for struct in map(msgspec.structs.astuple, decode(lines)):
+            values += struct
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    ends = np.count_nonzero(np.frombuffer(lines, np.uint8) == _END) + (lines[-1] != _END)
+    if len(values) != fields * ends:  # a blank line, or several structs on one
+        return None
+    return [values[n::fields] for n in range(fields)]
 
 
 def fullnames(joined: str, rows: int) -> NDArray[np.bytes_] | None:
@@ -56,7 +72,7 @@ def texts(said: list[str]) -> list[str | None] | None:
     return [*said]
 
 
-def numbers(values: list[Any], unknown: int = 0) -> NDArray[np.int64]:
+def numbers(values: Sequence[Any], unknown: int = 0) -> NDArray[np.int64]:
     """Where there are any, None as `unknown`."""
     try:
         return np.fromiter(values, np.int64, len(values))

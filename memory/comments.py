@@ -5,14 +5,14 @@ What comes out is what fields.row() makes of each line, in half to two thirds of
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 
 from memory.batch import Batch
-from memory.columns import authors, fullnames, numbers, texts
+from memory.columns import authors, decoded, fullnames, numbers, texts
 from memory.fields import FAR, MILLISECONDS
 from memory.stored import UNKNOWN
 
@@ -40,21 +40,13 @@ class Comment(msgspec.Struct, gc=False, kw_only=True):
 
 _DECODE = msgspec.json.Decoder(Comment).decode_lines
 _MANY = len(Comment.__struct_fields__)
-_END = ord("\n")
 
 
 def comments(lines: bytes, number: int) -> Batch | None:
     """These lines, of which the first is `number`; None where one of them is not usual."""
-    values: list[Any] = []
-    try:
-        for comment in map(msgspec.structs.astuple, _DECODE(lines)):
-            values += comment
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    columns = decoded(lines, _DECODE, _MANY)
+    if columns is None:
         return None
-    ends = np.count_nonzero(np.frombuffer(lines, np.uint8) == _END) + (lines[-1] != _END)
-    if len(values) != _MANY * ends:  # a blank line, or several comments on one
-        return None
-    columns = [values[n::_MANY] for n in range(_MANY)]
     names, said, time, id, thread, parent, on, utc, score, hidden, _, place, _ = columns
     if "_" in "".join(id):
         return None
@@ -66,4 +58,7 @@ def comments(lines: bytes, number: int) -> Batch | None:
     if any(hidden):
         scores[hidden] = UNKNOWN
     seen = [first or second for first, second in zip(on, utc, strict=True)] if any(utc) and not all(on) else on
-    return Batch(ids[0], ids[1], ids[2], people, numbers(time), words, scores, place, numbers(seen), number)
+    titles, post = [""] * len(id), np.zeros(len(id), bool)
+    return Batch(
+        ids[0], ids[1], ids[2], people, numbers(time), words, scores, place, numbers(seen), number, titles, post
+    )

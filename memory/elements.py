@@ -99,6 +99,8 @@ def _blocks(source: Source, tally: Tally) -> Iterator[bytes]:
 
 
 def _name(raw: bytes) -> str:
+    if b"\\" not in raw:
+        return raw.decode(errors="replace")
     try:
         return str(json.loads(b'"' + raw + b'"', strict=False))
     except ValueError:

@@ -69,16 +69,19 @@ def reader(source: Source) -> Read:
         return table.read  # type: ignore[return-value]
     known = _readers()
     if source.path.is_dir():
-        whole: Read = next(r.read for r in known if hasattr(r, "claims") and r.claims(source.path))
-        return whole
+        return _read(next(r for r in known if hasattr(r, "claims") and r.claims(source.path)))
     head = source.head()
     blank = not head.strip(b"\0 \t\r\n")
     for module in known:
         if module.recognises(head) or (blank and module is known[-1]):
-            read: Read = getattr(module, "batches", module.read)
-            return read
+            return _read(module)
     names = ", ".join(m.__name__.rpartition(".")[2] for m in known)
     raise BadInput(f"{source.path} is in no format that is known here (it begins with {head[:20]!r}); known: {names}")
+
+
+def _read(module: ModuleType) -> Read:
+    read: Read = getattr(module, "batches", module.read)
+    return read
 
 
 def _readers() -> list[ModuleType]:

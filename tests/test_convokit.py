@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from dumps import START, write
 
+from memory.batch import Batch
 from memory.corpus import Corpus
 from memory.importing import import_corpus
 from memory.readers import convokit, pushshift
@@ -31,7 +32,8 @@ def corpus(folder: Path, *utterances: Any, about: Any = ABOUT) -> Path:
 
 def read(folder: Path) -> tuple[list[Row], Tally]:
     [source], tally = find([folder]), Tally()
-    return list(reader(source)(source, tally)), tally
+    found = reader(source)(source, tally)
+    return [row for some in found for row in (some.rows() if isinstance(some, Batch) else (some,))], tally
 
 
 def test_utterances_become_messages_with_titles_from_their_conversations(tmp_path: Path) -> None:

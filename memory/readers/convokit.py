@@ -9,15 +9,18 @@ import hashlib
 import re
 import sqlite3
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from memory.batch import Batch
 from memory.elements import decoded, elements
 from memory.fields import fullname, moment, score, text, writer
 from memory.mending import mend
 from memory.reading import Row, Source, Tally
+from memory.utterances import REMOVED, Folder, utterances
 
 _REPLY = re.compile(rb'(?<!\\)"reply[-_]to"\s*:')
 OURS = "personaconv"  # in corpus.json's meta: texts stand as they are
@@ -39,40 +42,61 @@ def _utterances(folder: Path) -> Path | None:
 
 def read(source: Source, tally: Tally) -> Iterator[Row]:
     """The utterances in their order. Ids get the prefixes of Reddit's: t3_ for what opens a conversation."""
+    for found in batches(source, tally):
+        yield from found.rows() if isinstance(found, Batch) else (found,)
+
+
+def batches(source: Source, tally: Tally) -> Iterator[Batch | Row]:
+    """The same, together where many lines are usual."""
     file = _utterances(source.path) or source.path
     said = Source(file, source.allow_truncated)
     digest = hashlib.sha256()
     about = _Conversations(file.parent, tally, digest)
     plain, bots = _ours(file.parent)
-    for line, value in _values(said, tally):
-        tally.read += 1
+    folder = Folder(plain, bots, lambda root: _title(about.of(root)[0], plain))
+    for some in _listed(said, tally) if file.suffix == ".json" else _lines(said, folder, tally):
         source.done = said.done
-        made = _row(value, line, about, plain) if isinstance(value, dict) else "a field of a type no dump has"
-        if isinstance(made, str):
-            tally.note("dropped", made, f"{said.name}:{line}")
-        else:
-            made.bot = made.author in bots
-            yield made
+        if isinstance(some, Batch):
+            tally.read += len(some)
+            yield some
+            continue
+        for line, value in some:
+            tally.read += 1
+            made = _row(value, line, about, plain) if isinstance(value, dict) else "a field of a type no dump has"
+            if isinstance(made, str):
+                tally.note("dropped", made, f"{said.name}:{line}")
+            else:
+                made.bot = made.author in bots
+                yield made
     digest.update(said.sha256.encode())
     source.sha256 = digest.hexdigest() if file != source.path else said.sha256
 
 
-def _values(source: Source, tally: Tally) -> Iterator[tuple[int, Any]]:
-    if source.path.suffix == ".json":
-        for element in elements(source, tally):
-            value = decoded(element, source, tally)
-            if value is not None:
-                yield element.line, value
-            tally.read += value is None
-        return
-    for number, raw, whole in source.lines(tally):
+def _listed(source: Source, tally: Tally) -> Iterator[list[tuple[int, Any]]]:
+    """(line, value) of an array's elements."""
+    for element in elements(source, tally):
+        value = decoded(element, source, tally)
+        tally.read += value is None
+        yield [] if value is None else [(element.line, value)]
+
+
+def _lines(source: Source, folder: Folder, tally: Tally) -> Iterator[Batch | Iterator[tuple[int, Any]]]:
+    number = 1
+    for lines in source.parts(tally):
+        found = utterances(lines, number, folder)
+        yield found or _one_by_one(lines, number, source.name, tally)
+        number += len(found) if found else lines.count(b"\n")
+
+
+def _one_by_one(lines: bytes, number: int, name: str, tally: Tally) -> Iterator[tuple[int, Any]]:
+    for at, raw in enumerate(BytesIO(lines), number):
         try:
             found = [msgspec.json.decode(raw)]
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            found = mend(raw, f"{source.name}:{number}", whole, tally)
+            found = mend(raw.removesuffix(b"\n"), f"{name}:{at}", raw.endswith(b"\n"), tally)
             tally.read += not found
         for value in found:
-            yield number, value
+            yield at, value
 
 
 def _row(given: dict[str, Any], line: int, about: _Conversations, plain: bool) -> Row | str:
@@ -103,11 +127,11 @@ def _row(given: dict[str, Any], line: int, about: _Conversations, plain: bool) -
         None if post else parent,
         writer(_name(given.get("speaker", given.get("user")))),
         when,
-        said if plain and said not in ("[deleted]", "[removed]") else text(said),
+        said if plain and said not in REMOVED else text(said),
         score(counted) if isinstance(counted, (int, float, str)) else None,
         str(meta.get("subreddit") or place),
         "post" if post else "comment",
-        (title if plain else (text(title) or "").strip()) if post else "",
+        _title(title, plain) if post else "",
         moment(seen) if isinstance(seen, (int, float, str)) else None,
         line,
     )
@@ -124,15 +148,19 @@ def _name(speaker: Any) -> str | None:
     return None if speaker is None else str(speaker)
 
 
-def _ours(folder: Path) -> tuple[bool, set[str]]:
+def _title(title: str, plain: bool) -> str:
+    return title if plain else (text(title) or "").strip()
+
+
+def _ours(folder: Path) -> tuple[bool, frozenset[str]]:
     """Whether personaconv wrote this corpus, and the speakers it says are bots."""
     file = folder / "corpus.json"
     try:
         found = msgspec.json.decode(file.read_bytes())
         ours = found.get("meta", found).get(OURS)
-        return ours is not None, set(ours["bots"]) if ours else set()
+        return ours is not None, frozenset(ours["bots"] if ours else ())
     except (OSError, msgspec.DecodeError, AttributeError, KeyError, TypeError):
-        return False, set()
+        return False, frozenset()
 
 
 class _Conversations:
