@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -19,6 +19,7 @@ from memory.reading import Row
 from memory.staging import NAMED, ODD, Staged, fill
 from memory.statements import one
 from memory.stored import POST, UNKNOWN, WIDTH
+from memory.words import Positions, Words, together
 
 _BATCH = 1024  # rows that are looked at together: what becomes of them fits a processor's cache
 
@@ -56,24 +57,22 @@ class Adding:
 
     def _stage(self, columns: _Columns) -> None:
         given = columns.batch
-        texts, titles, places, authors = given.text, given.title, given.place, given.author
         if self._forgotten:
-            authors, texts, titles = self._without(columns)
+            given = self._without(columns)
         made = np.zeros(len(given), self._staged.kind)
-        made["author"] = self._names.codes(authors, given.bots)
-        named = _scrubbed(texts, titles)
+        made["author"] = self._names.codes(given.author, given.bots)
+        words, heads, gone = together(given.title, given.text)
+        words, heads, named = _scrubbed(words, heads)
         if self._forgotten:  # before it is written: what stood in a file for a moment could stay in it
-            clean = self._forgotten.cleaned
-            texts[:] = [text and clean(text) for text in texts]
-            titles[:] = [clean(title) for title in titles]
+            words, heads = _changed(words, heads, range(len(words)), self._forgotten.cleaned)
         made["flags"] = columns.flags
         made["flags"][named] |= NAMED
-        made["place"] = self._codes_of(places)
+        made["place"] = self._codes_of(given.place)
         made["id"], made["thread_id"], made["parent"] = given.id, given.thread, given.parent
         made["time"], made["score"], made["retrieved"] = given.time, given.score, given.retrieved
         made["line"], made["source"] = columns.lines, len(self.sources) - 1
         self.long |= {len(self._staged) + n: strings for n, strings in columns.long.items()}
-        self._staged.add(made, fill(made, titles, texts))
+        self._staged.add(made, fill(made, words, heads, gone))
 
     def _codes_of(self, places: list[str]) -> NDArray[Any]:
         for name in {*places} - self._places.keys():
@@ -90,33 +89,34 @@ class Adding:
             found = one(self._sql, known, called)
         return int(found)
 
-    def _without(self, columns: _Columns) -> tuple[list[str | None], list[str | None], list[str]]:
-        """Authors, texts and titles, where those who were forgotten, and their messages, have none."""
-        given, gone = columns.batch, set()
+    def _without(self, columns: _Columns) -> Batch:
+        """The same, where those who were forgotten, and their messages, have neither name nor words."""
+        given, found = columns.batch, list[int]()
         for n, (id, author) in enumerate(zip(given.id.tolist(), given.author, strict=True)):
             whole = columns.long[n][0] if n in columns.long else id.decode()
             if self._forgotten.has(whole) or (author or "") in self._forgotten:
-                gone.add(n)
-        return (
-            [None if n in gone else author for n, author in enumerate(given.author)],
-            [None if n in gone else text for n, text in enumerate(given.text)],
-            ["" if n in gone else title for n, title in enumerate(given.title)],
-        )
+                found.append(n)
+        authors, texts, titles = [*given.author], [*given.text], [*given.title]
+        for n in found:
+            authors[n], texts[n], titles[n] = None, None, ""
+        return replace(given, author=authors, text=texts, title=titles)
 
 
-def _scrubbed(texts: list[str | None], titles: list[str]) -> NDArray[np.int64]:
-    """Takes addresses and numbers out of both; positions of those that can name somebody."""
-    if not any(titles) and None not in texts:
-        said: list[Any] = texts
-    elif any(titles):
-        said = [f"{title}\n{text or ''}" if title else text or "" for title, text in zip(titles, texts, strict=True)]
-    else:
-        said = [text or "" for text in texts]
-    scrubbed, naming = pseudonym.suspects(said)
-    for n in scrubbed.tolist():
-        text = texts[n]
-        texts[n], titles[n] = text and pseudonym.scrub(text), pseudonym.scrub(titles[n])
-    return naming
+def _scrubbed(words: Words, heads: Positions) -> tuple[Words, Positions, Positions]:
+    """Without addresses and numbers of people; positions of those that can name somebody."""
+    scrubbed, naming = pseudonym.suspects(words)
+    return *_changed(words, heads, scrubbed.tolist(), pseudonym.scrub), naming
+
+
+def _changed(
+    words: Words, heads: Positions, at: Iterable[int], change: Callable[[str], str]
+) -> tuple[Words, Positions]:
+    """What `change` makes of the titles and texts in these positions, which ascend."""
+    heads, new = heads.copy(), dict[int, str]()
+    for n in at:
+        title, text = (change(part) for part in words.split(n, int(heads[n])))
+        heads[n], new[n] = len(title.encode()), title + text
+    return words.changed(new), heads
 
 
 def _gathered(rows: Iterable[Row | Batch]) -> Iterator[_Columns]:
@@ -151,7 +151,7 @@ def _together(many: list[Batch]) -> _Columns:
         columns = {name: [getattr(batch, name) for batch in many] for name in Batch.__slots__}
         arrays: dict[str, Any] = {name: np.concatenate(columns[name]) for name in _ARRAYS}
         lists: dict[str, Any] = {name: [*chain.from_iterable(columns[name])] for name in _LISTS}
-        whole = Batch(**arrays, **lists, line=whole.line, bots=frozenset[str]().union(*columns["bots"]))
+        whole = Batch(**arrays, **lists, bots=frozenset[str]().union(*columns["bots"]), line=whole.line)
     return _Columns(whole, whole.post * np.uint8(POST), np.concatenate(lines))
 
 

@@ -62,14 +62,13 @@ def authors(names: list[str]) -> list[str | None] | None:
     return [writer(name) if "[" in name else name for name in names] if "[" in people else [*names]
 
 
-def texts(said: list[str]) -> list[str | None] | None:
-    """What text() makes of each. Many are looked at as one text, for that costs a third of looking at each."""
-    words = "\n".join(said)
-    if "\0" in words:
-        return None
-    if "[" in words or "&" in words:
-        return [text(one) if "&" in one or "[" in one else one for one in said]
-    return [*said]
+def texts(said: list[str]) -> list[str | None]:
+    """What text() makes of each. It is asked only where a text holds a "&" or a NUL, or begins with what may stand
+    around "[deleted]": told by comparing, which costs half of what looking at the first character does."""
+    return [
+        text(one) if "&" in one or "\0" in one or not ("!" <= one < "[" or "\\" <= one < "\x7f") else one
+        for one in said
+    ]
 
 
 def numbers(values: Sequence[Any], unknown: int = 0) -> NDArray[np.int64]:

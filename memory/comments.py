@@ -52,7 +52,7 @@ def comments(lines: bytes, number: int) -> Batch | None:
         return None
     ids = fullnames("\t".join(["t1_" + "\tt1_".join(id), *thread, *parent, ""]), len(id))
     people, words = authors(names), texts(said)
-    if ids is None or people is None or words is None:
+    if ids is None or people is None:
         return None
     scores = numbers(score, UNKNOWN)
     if any(hidden):

@@ -17,6 +17,7 @@ from memory.staging import MOVED, Staged, fill
 from memory.statements import each, one
 from memory.stored import POST, SAID, STAND_IN, UNKNOWN
 from memory.threads import COLUMNS
+from memory.words import together
 
 _BATCH = 2000
 
@@ -72,7 +73,7 @@ def _mended(record: Record, schema: str) -> None:
         made["flags"][other] |= SAID
         values = ((columns["id"][n], *said[n]) for n in other)
         sql.executemany(f"insert or replace into {schema}.said values (?, ?, ?, ?)", values)
-        record.staged.add(made, fill(made, columns["title"], columns["text"]))
+        record.staged.add(made, fill(made, *together(columns["title"], columns["text"])))
 
 
 def _records(staged: Staged, columns: dict[str, Any]) -> NDArray[Any]:

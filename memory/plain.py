@@ -20,6 +20,7 @@ from memory.reading import Tally
 from memory.shares import MOST, Filed, pieces, shares
 from memory.staging import COPY, ID, ODD, PARENT, THREAD, Staged, fill
 from memory.stored import POST, STAND_IN, UNKNOWN, Array
+from memory.words import together
 
 _LATEST = np.iinfo(np.int64).max
 
@@ -92,7 +93,7 @@ class Plain:
             made["id"] = made["thread_id"] = t.names[at]
             made["thread"], made["author"], made["place"] = t.first + at, -1, t.place[at]
             made["time"], made["score"], made["flags"] = t.oldest[at] - 1, UNKNOWN, POST | STAND_IN
-            fill(made, [""] * len(at), [None] * len(at))
+            fill(made, *together([""] * len(at), [None] * len(at)))
             yield made
 
     def _look(self, at: Array, ids: Array, threads: Array, parents: Array, twice: Array) -> None:

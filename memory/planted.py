@@ -22,6 +22,7 @@ from memory.sorting import arrange
 from memory.staging import fill
 from memory.store import MemoryStore
 from memory.stored import POST, UNKNOWN, Array, row_type, text_hash
+from memory.words import together
 
 _FIELDS: dict[str, Callable[[Message], Any]] = {
     "id": lambda m: m.id.encode(),
@@ -72,7 +73,7 @@ def _write(folder: Path, store: MemoryStore, messages: Sequence[Message], vector
     made = np.zeros(len(rows), row_type(-(-max(len(f"{m.id} {m.thread} {m.parent}".encode()) for m in rows) // 8) * 8))
     for name, of in _FIELDS.items():
         made[name] = [of(m) for m in rows]
-    words = fill(made, [m.title for m in rows], [m.text for m in rows])
+    words = fill(made, *together([m.title for m in rows], [m.text for m in rows]))
     made["author"] = people
     for name in ("place", "thread"):
         made[name] = [code(f"{name}s", getattr(m, name)) for m in rows]

@@ -8,13 +8,13 @@ import os
 import re
 import secrets
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory.errors import BadInput
+from memory.words import Positions, Words
 
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(
@@ -27,9 +27,9 @@ _LETTER, _HYPHEN, _DIGIT, _GAP, _U = 1, 2, 4, 8, 16
 _KINDS = np.zeros(256, np.uint8)
 for _kind, _of in ((_LETTER, string.ascii_letters), (_HYPHEN, "-"), (_DIGIT, string.digits), (_GAP, " .-"), (_U, "uU")):
     _KINDS[[*_of.encode()]] |= _kind
+_EDGE = bytes(6)
 _AROUND = (-3, -1, 1, 4)  # where digits stand beside the last gap of 555-0101
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
-Positions = NDArray[np.int64]
 
 _BASE32 = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz234567", np.uint8)
 _FIVE_BITS = np.array([16, 8, 4, 2, 1], np.uint8)
@@ -77,43 +77,21 @@ def is_bot(name: str) -> bool:
     return folded in _KNOWN_BOTS or ("bot" in folded and _BOT.search(name) is not None)
 
 
-def suspects(texts: list[str]) -> tuple[Positions, Positions]:
-    """Positions, ascending, of all `texts` that scrub() may change, and of all with mentions, each with some more: told
+def suspects(words: Words) -> tuple[Positions, Positions]:
+    """Positions, ascending, of all texts that scrub() may change, and of all with mentions, each with some more: told
     by the neighbours of digits, "_" and "/" in all of them at once, for a twentieth of what looking at each costs."""
-    joined = "\n".join(("\n", *texts, "\n" * 5))  # so that every character has neighbours
-    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1) + 1
-    other: list[int] = []
-    if joined.isascii():
-        plain = np.frombuffer(joined.encode(), np.uint8)
-    else:
-        codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), "<u4")
-        plain = np.minimum(codes, 127).astype(np.uint8)
-        if _OTHER_DIGIT.search(codes[codes > 127].tobytes().decode("utf-32-le", "surrogatepass")):
-            other = [n for n, text in enumerate(texts) if _OTHER_DIGIT.search(text)]
-    at = np.flatnonzero((plain - ord("/") <= ord("9") - ord("/")) | (plain == ord("_")))
-    before, after = _KINDS[plain[at - 1]], _KINDS[plain[at + 1]]
-    names = at[np.where(plain[at] == ord("/"), before & _U, (before | after) & (_LETTER | _HYPHEN)) != 0]
+    codes = np.frombuffer(b"".join((_EDGE, words.utf8, _EDGE)), np.uint8)  # so that every byte has neighbours
+    at = np.flatnonzero((codes - ord("/") <= ord("9") - ord("/")) | (codes == ord("_")))
+    before, after = _KINDS[codes[at - 1]], _KINDS[codes[at + 1]]
+    names = at[np.where(codes[at] == ord("/"), before & _U, (before | after) & (_LETTER | _HYPHEN)) != 0]
     gaps = at[after & _GAP != 0] + 1
-    gaps = gaps[(_KINDS[plain[gaps[:, np.newaxis] + _AROUND]] & _DIGIT).all(1)]
-    marks = [*_finds(joined, "@")]
-    plus = [n for n in _finds(joined, "+") if joined[n + 1].isdecimal()]
-
-    def holding(*places: Positions | list[int]) -> NDArray[np.bool_]:
-        found = np.zeros(len(texts), bool)
-        for some in places:
-            found[np.searchsorted(ends, some)] = True
-        return found
-
-    scrubbed = holding(marks, plus, gaps)
-    scrubbed[other] = True
-    return np.flatnonzero(scrubbed), np.flatnonzero(holding(marks, names))
-
-
-def _finds(text: str, what: str) -> Iterator[int]:
-    at = text.find(what)
-    while at >= 0:
-        yield at
-        at = text.find(what, at + 1)
+    gaps = gaps[(_KINDS[codes[gaps[:, np.newaxis] + _AROUND]] & _DIGIT).all(1)]
+    marks, plus = words.places(b"@"), words.places(b"+") + len(_EDGE)
+    plus = plus[(_KINDS[codes[plus + 1]] & _DIGIT != 0) | (codes[plus + 1] > 127)]
+    scrubbed = words.holding(marks, plus - len(_EDGE), gaps - len(_EDGE))
+    if not words.utf8.isascii() and _OTHER_DIGIT.search(codes[codes > 127].tobytes().decode()):
+        scrubbed |= [_OTHER_DIGIT.search(text) is not None for text in words.texts()]
+    return np.flatnonzero(scrubbed), np.flatnonzero(words.holding(marks, names - len(_EDGE)))
 
 
 def scrub(text: str) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory.hashing import id_numbers, text_numbers
 from memory.message import unquoted
 from memory.shares import pieces, spans, taken
 from memory.stored import SPOKEN, TEXT, WIDTH, Array, Mapped, mapped, row_type
+from memory.words import Positions, Words
 
 # Flags beside a segment's: goes by the record; a text can name somebody; was in the corpus.
 ODD, NAMED, MOVED = 32, 64, 128
@@ -29,35 +31,21 @@ def staged_type(width: int = WIDTH) -> np.dtype[Any]:
     return np.dtype([*row_type(width), *more])
 
 
-def fill(made: Array, titles: Sequence[str], texts: Sequence[str | None]) -> bytes:
-    """Sets in the records `made` what titles and texts tell, and returns these as they go to the file of words; `start`
-    counts from there."""
-    titled, none = any(titles), None in texts
-    said: Sequence[Any] = [text or "" for text in texts] if none else texts
-    if titled:
-        said = [title + text for title, text in zip(titles, said, strict=True)]
-    together = "".join(said)
-    words = together.encode()
-    if len(words) == len(together):
-        sizes = np.fromiter(map(len, said), np.int64, len(said))
-        heads: Any = [*map(len, titles)] if titled else 0
-    else:
-        sizes = np.array([len(text) if text.isascii() else len(text.encode()) for text in said], np.int64)
-        heads = [len(title.encode()) for title in titles] if titled else 0
-    made["size"], made["title"] = sizes, heads
-    made["start"] = np.cumsum(sizes) - sizes
-    flags = made["flags"] | np.where(sizes > 0, SPOKEN, 0).astype(np.uint8)
-    flags |= np.array([TEXT * (text is not None) for text in texts] if none else [TEXT], np.uint8)
-    if ">" in together:
-        for n, (title, text) in enumerate(zip(titles, texts, strict=True)):
-            if text and not title and ">" in text and not unquoted(text):
-                flags[n] &= ~SPOKEN & 255
+def fill(made: Array, words: Words, heads: Positions, gone: NDArray[np.bool_]) -> bytes:
+    """Sets in the records `made` what their words tell, see Batch, and returns these as they go to the file of words;
+    `start` counts from there."""
+    sizes, said = words.sizes, words.utf8.replace(b"\0", b"")
+    made["size"], made["title"], made["start"] = sizes, heads, np.cumsum(sizes) - sizes
+    flags = made["flags"] | np.where(sizes > 0, np.uint8(SPOKEN), 0) | np.where(gone, 0, np.uint8(TEXT))
+    for n in np.flatnonzero(words.holding(words.places(b">")) & (made["title"] == 0)).tolist():
+        if not unquoted(words.at(n).decode()):
+            flags[n] &= ~SPOKEN & 255
     made["flags"] = flags
     if "numbers" in (made.dtype.names or ()):
         for n, name in enumerate(("id", "thread_id", "parent")):
             made["numbers"][:, n] = id_numbers(made[name])
-        made["numbers"][:, WORDS] = text_numbers(words, sizes)
-    return words
+        made["numbers"][:, WORDS] = text_numbers(said, sizes)
+    return said
 
 
 class Staged:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from memory import pseudonym
 from memory.errors import BadInput
 from memory.mentions import mentions
+from memory.words import Words
 
 
 def test_a_pseudonym_is_short_stable_and_blind_to_case() -> None:
@@ -68,7 +69,7 @@ PIECES = st.sampled_from(
 @settings(deadline=None)
 @given(st.lists(st.lists(PIECES, max_size=4).map("".join), min_size=1, max_size=6))
 def test_what_is_not_suspected_is_never_changed(texts: list[str]) -> None:
-    scrubbed, named = (set(found.tolist()) for found in pseudonym.suspects(texts))
+    scrubbed, named = (set(found.tolist()) for found in pseudonym.suspects(Words.of(texts)))
     for n, text in enumerate(texts):
         assert n in scrubbed or pseudonym.scrub(text) == text
         assert n in named or not mentions([text.encode()])
@@ -76,4 +77,4 @@ def test_what_is_not_suspected_is_never_changed(texts: list[str]) -> None:
 
 def test_ordinary_words_are_not_suspected() -> None:
     texts = ["I said so in 2019, at 5 a.m.", "", "it's well-known: see (1), and/or 3.5 km"]
-    assert [found.tolist() for found in pseudonym.suspects(texts)] == [[], []]
+    assert [found.tolist() for found in pseudonym.suspects(Words.of(texts))] == [[], []]
