@@ -75,7 +75,7 @@ class Adding:
         self._staged.add(made, fill(made, words, heads, gone))
 
     def _codes_of(self, places: list[str]) -> NDArray[Any]:
-        for name in {*places} - self._places.keys():
+        for name in [name for name in dict.fromkeys(places) if name not in self._places]:
             called = self._names.place(name)
             self._places[name] = self.place(self._forgotten.cleaned(called) if self._forgotten else called)
         return np.fromiter(map(self._places.__getitem__, places), np.int32, len(places))

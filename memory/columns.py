@@ -6,6 +6,7 @@ What comes out is what fields.py makes of each, or None where one of them is not
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from memory.fields import text, writer
 from memory.stored import WIDTH
 
-_SPACE, _THREE, _END = b" 3\n"
+_SPACE, _THREE = b" 3"
 _COMMENT = int.from_bytes(b"t1_", "little")
 _PREFIX = np.uint32(0xFFFDFF)  # of four bytes, what "t1_" and "t3_" have in common
 _USUAL = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-[]"  # of names, and of what stands for none
@@ -29,8 +30,7 @@ def decoded(lines: bytes, decode: Callable[[bytes], list[Any]], fields: int) -> 
             values += struct
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    ends = np.count_nonzero(np.frombuffer(lines, np.uint8) == _END) + (lines[-1] != _END)
-    if len(values) != fields * ends:  # a blank line, or several structs on one
+    if len(values) != fields * sum(map(bool, BytesIO(lines))):  # a blank line, or several structs on one
         return None
     return [values[n::fields] for n in range(fields)]
 
@@ -64,7 +64,12 @@ def authors(names: list[str]) -> list[str | None] | None:
 
 def texts(said: list[str]) -> list[str | None]:
     """What text() makes of each. It is asked only where a text holds a "&" or a NUL, or begins with what may stand
-    around "[deleted]": told by comparing, which costs half of what looking at the first character does."""
+    around "[deleted]": told by comparing, which costs half of what looking at the first character does, and for texts
+    of ASCII alone, which are cheap to join, from all of them as one."""
+    if all(map(str.isascii, said)):
+        words = "".join(said)
+        if not ("&" in words or "[" in words or "\0" in words):
+            return [*said]
     return [
         text(one) if "&" in one or "\0" in one or not ("!" <= one < "[" or "\\" <= one < "\x7f") else one
         for one in said

@@ -20,7 +20,8 @@ ZSTD = b"\x28\xb5\x2f\xfd"
 WINDOW = 2**31  # real dumps say so; a decoder that is not told refuses them
 CHUNK = 1 << 16  # compressed bytes a step: bounds what one step can unpack to
 PLAIN = 1 << 20  # bytes a step of a file that is not
-PART = 1 << 18  # bytes of lines decoded together: a processor's cache holds what becomes of them
+PART = 300  # lines decoded together, about: a processor's cache holds what becomes of them
+_SAMPLED = 1 << 15  # bytes of a block in which lines are counted
 LONGEST = 1 << 26  # bytes of a line; dump rows are below 1 MB
 EXAMPLES = 5
 CUT = "cut off in the middle"  # (last line), (last object): what a truncated file ends with
@@ -113,17 +114,19 @@ class Source:
                 number += 1
 
     def parts(self, tally: Tally) -> Iterator[bytes]:
-        """Whole lines with their ends, about PART bytes of them together; the last of all may have no end.
+        """Whole lines with their ends, about PART of them together; the last of all may have no end.
 
         Raises:
             BadInput: as lines().
         """
         rest: list[bytes] = []
         for block in self.blocks(tally):
-            start = 0
-            while end := 1 + block.rfind(b"\n", start, start + PART) or 1 + block.find(b"\n", start):
-                yield b"".join((*rest, block[start:end]))
-                start, rest = end, []
+            start, sample = 0, block[:_SAMPLED]
+            pieces = max(1, round(sample.count(b"\n") / PART * len(block) / (len(sample) or 1)))
+            for stop in (len(block) * n // pieces for n in range(1, pieces + 1)):
+                if end := 1 + block.rfind(b"\n", start, stop):
+                    yield b"".join((*rest, block[start:end]))
+                    start, rest = end, []
             rest.append(block[start:])
             if sum(map(len, rest)) > LONGEST:
                 raise BadInput(

@@ -13,7 +13,7 @@ from memory.batch import Batch
 from memory.corpus import Corpus
 from memory.importing import import_corpus
 from memory.readers.convokit import read
-from memory.reading import PART, Row, Source, Tally
+from memory.reading import PLAIN, Row, Source, Tally
 from memory.sources import reader
 
 META = {"score": 4, "subreddit": "bikes"}
@@ -177,15 +177,15 @@ def test_damage_in_what_is_not_read_is_noted_still(tmp_path: Path) -> None:
 
 
 def test_numbers_of_lines_go_on_from_part_to_part(tmp_path: Path) -> None:
-    many = [utterance(f"b{n}", "a" if n else None, text="x" * PART) for n in range(3)]
+    many = [utterance(f"b{n}", "a" if n else None, text="x" * PLAIN) for n in range(3)]
     found, read, _ = rows(tmp_path / "c", many[0], ALONE, *many[1:])
     assert [row.line for row in found] == [1, 3, 4] and read == 4
-    assert taken(Source(tmp_path / "c")) == 3
+    assert taken(Source(tmp_path / "c")) == 2
 
 
 @pytest.mark.parametrize("ours", [True, False])
 def test_a_corpus_is_the_same_whether_its_utterances_came_together_or_not(tmp_path: Path, ours: bool) -> None:
-    many = [utterance(f"e{n}", "c", text="long " * (PART // 10)) for n in range(4)]  # of more than one part
+    many = [utterance(f"e{n}", "c", text="long " * (PLAIN // 10)) for n in range(4)]  # of more than one part
     copies = (utterance("B", "a", speaker="Bob"), utterance("b", "a", text="newer", meta={**META, "retrieved_on": 9}))
     lines, made = [*THREAD, *copies, *many, THREAD[0], THREAD[3]], []
     for name, time in (("together", START), ("alone", str(START))):
