@@ -23,10 +23,19 @@ _PHONE = re.compile(
     r"(?![\w-]|\.\d)"
 )
 # What suspects() makes of characters that stand beside a digit, a "_" or a "/".
-_LETTER, _HYPHEN, _DIGIT, _GAP, _U = 1, 2, 4, 8, 16
+_LETTER, _HYPHEN, _DIGIT, _GAP, _U, _SIGN, _OTHER = 1, 2, 4, 8, 16, 32, 64
+_ADDRESS = _LETTER | _HYPHEN | _DIGIT | _SIGN | _OTHER  # what stands beside the "@" of an e-mail address
 _KINDS = np.zeros(256, np.uint8)
-for _kind, _of in ((_LETTER, string.ascii_letters), (_HYPHEN, "-"), (_DIGIT, string.digits), (_GAP, " .-"), (_U, "uU")):
+for _kind, _of in (
+    (_LETTER, string.ascii_letters),
+    (_HYPHEN, "-"),
+    (_DIGIT, string.digits),
+    (_GAP, " .-"),
+    (_U, "uU"),
+    (_SIGN, "._+"),
+):
     _KINDS[[*_of.encode()]] |= _kind
+_KINDS[128:] |= _OTHER  # of letters and digits of other scripts, among others
 _EDGE = bytes(6)
 _AROUND = (-3, -1, 1, 4)  # where digits stand beside the last gap of 555-0101
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
@@ -86,12 +95,13 @@ def suspects(words: Words) -> tuple[Positions, Positions]:
     names = at[np.where(codes[at] == ord("/"), before & _U, (before | after) & (_LETTER | _HYPHEN)) != 0]
     gaps = at[after & _GAP != 0] + 1
     gaps = gaps[(_KINDS[codes[gaps[:, np.newaxis] + _AROUND]] & _DIGIT).all(1)]
-    marks, plus = words.places(b"@"), words.places(b"+") + len(_EDGE)
-    plus = plus[(_KINDS[codes[plus + 1]] & _DIGIT != 0) | (codes[plus + 1] > 127)]
-    scrubbed = words.holding(marks, plus - len(_EDGE), gaps - len(_EDGE))
+    marks, plus = words.places(b"@") + len(_EDGE), words.places(b"+") + len(_EDGE)
+    mail = marks[(_KINDS[codes[marks - 1]] & _ADDRESS != 0) & (_KINDS[codes[marks + 1]] & _ADDRESS != 0)]
+    plus = plus[_KINDS[codes[plus + 1]] & (_DIGIT | _OTHER) != 0]
+    scrubbed = words.holding(*(some - len(_EDGE) for some in (mail, plus, gaps)))
     if not words.utf8.isascii() and _OTHER_DIGIT.search(codes[codes > 127].tobytes().decode()):
         scrubbed |= [_OTHER_DIGIT.search(text) is not None for text in words.texts()]
-    return np.flatnonzero(scrubbed), np.flatnonzero(words.holding(marks, names - len(_EDGE)))
+    return np.flatnonzero(scrubbed), np.flatnonzero(words.holding(*(some - len(_EDGE) for some in (marks, names))))
 
 
 def scrub(text: str) -> str:
