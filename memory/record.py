@@ -148,8 +148,8 @@ class Record:
             change(self.sql, "update messages set title = ?, text = ? where row = ?", changes)
 
     def _rename_plain(self) -> None:
-        words = self.staged.words
         for _, part in self.staged.parts():
+            words = self.staged.words  # opened anew: parts() gives back the memory of what was read through it
             for _, rows in pieces(np.flatnonzero(part["flags"] & (NAMED | ODD) == NAMED), _BATCH):
                 ids = [id.decode() for id in part["id"][rows].tolist()]
                 said = list[bytes]()

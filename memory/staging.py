@@ -32,8 +32,8 @@ def staged_type(width: int = WIDTH) -> np.dtype[Any]:
 
 
 def fill(made: Array, words: Words, heads: Positions, gone: NDArray[np.bool_]) -> bytes:
-    """Sets in the records `made` what their words tell, see Batch, and returns these as they go to the file of words;
-    `start` counts from there."""
+    """Sets in the records `made` what their words, as together() gives them, tell, and returns these as they go to the
+    file of words; `start` counts from there."""
     sizes, said = words.sizes, words.utf8.replace(b"\0", b"")
     made["size"], made["title"], made["start"] = sizes, heads, np.cumsum(sizes) - sizes
     flags = made["flags"] | np.where(sizes > 0, np.uint8(SPOKEN), 0) | np.where(gone, 0, np.uint8(TEXT))

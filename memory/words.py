@@ -22,20 +22,14 @@ class Words:
     @staticmethod
     def of(texts: Sequence[str]) -> Words:
         """Whose NULs are left out: a database, among others, takes one for the end."""
-        made = Words.read("\0".join((*texts, "")).encode())
-        return made if len(made) == len(texts) else Words.of([text.replace("\0", "") for text in texts])
-
-    @staticmethod
-    def read(utf8: bytes) -> Words:
-        return Words(utf8, np.flatnonzero(np.frombuffer(utf8, np.uint8) == 0))
+        utf8 = "\0".join((*texts, "")).encode()
+        ends = np.flatnonzero(np.frombuffer(utf8, np.uint8) == 0)
+        if len(ends) > len(texts):
+            return Words.of([text.replace("\0", "") for text in texts])
+        return Words(utf8, ends)
 
     def __len__(self) -> int:
         return len(self.ends)
-
-    @property
-    def codes(self) -> NDArray[np.uint8]:
-        """All bytes, NULs included."""
-        return np.frombuffer(self.utf8, np.uint8)
 
     @property
     def starts(self) -> Positions:

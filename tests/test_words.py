@@ -27,7 +27,7 @@ def test_some_texts_give_way_to_others(texts: list[str], new: list[str]) -> None
 def test_bytes_are_told_which_text_they_are_in(texts: list[str]) -> None:
     words = Words.of(texts)
     letters = words.places(b"a")
-    assert letters.tolist() == (words.codes == ord("a")).nonzero()[0].tolist()
+    assert letters.tolist() == [at for at, byte in enumerate(words.utf8) if byte == ord("a")]
     assert words.holding(letters).tolist() == [b"a" in words.at(n) for n in range(len(words))]
 
 
