@@ -4,7 +4,7 @@ Nobody sees half an import: it writes a new segment of the folder and switches a
 vectors, is kept in Chroma as it is made, so a second run goes on where the first was stopped. It costs what it touches,
 however much is there already: see docs/decisions/0012.
 
-Sources are streamed: an import without vectors takes about 120 MB, however long they are (see bench/RESULTS.md), and
+Sources are streamed: an import without vectors takes about 130 MB, however long they are (see bench/RESULTS.md), and
 for a dump the window it was packed with (up to 2 GB); what is sorted is in files, in the folder itself. With vectors,
 Chroma's index of them is in memory while they are written: 3 to 5 kB a message.
 """

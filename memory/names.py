@@ -27,7 +27,6 @@ class Names:
     def __init__(self, sql: sqlite3.Connection, key: bytes | None) -> None:
         self._sql, self.key = sql, key
         self._known: dict[str, Person] = {}
-        self._strangers = set[str]()  # who was looked for in vain
         self._codes: dict[str | None, int] = {None: -1}
         self._all = one(sql, "select 1 from every_authors limit 1") is None  # whether `_known` has everybody
 
@@ -37,16 +36,7 @@ class Names:
 
     def known(self, name: str) -> str | None:
         """What an author of this corpus is called here; None for anybody else."""
-        folded = name.casefold()
-        if folded not in self._known and not self._all and folded not in self._strangers:
-            if len(self._known) + len(self._strangers) > _CACHED:
-                self._known.clear()
-                self._strangers.clear()
-            for _, called, code in self._among("identity", [self.identity(name)]):
-                self._known[folded] = called, code
-            if folded not in self._known:
-                self._strangers.add(folded)
-        return self._known[folded][0] if folded in self._known else None
+        return self.people([name])[name][1]
 
     def people(self, names: Iterable[str]) -> dict[str, tuple[bytes, str | None]]:
         """The identity and known() of each of these, looked up together."""
