@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from memory import pseudonym
 from memory.statements import one
 
-_CACHED = 200_000  # names looked up, kept in memory (about 40 MB)
+_CACHED = 200_000
 _TOGETHER = 500  # looked up in one go
 _LETTERS = 8  # of a pseudonym
 _INSERT = "insert or ignore into authors(code, name, identity, bot) values (?, ?, ?, ?)"
@@ -22,10 +22,11 @@ Person = tuple[str, int]  # what somebody is called here, and the number
 
 
 class Names:
-    """The authors of one record. `key`: names become pseudonyms made with it; None keeps them."""
+    """The authors of one record. `key`: names become pseudonyms made with it; None keeps them. `cached`: people who are
+    kept in memory, 200 bytes each."""
 
-    def __init__(self, sql: sqlite3.Connection, key: bytes | None) -> None:
-        self._sql, self.key = sql, key
+    def __init__(self, sql: sqlite3.Connection, key: bytes | None, cached: int = _CACHED) -> None:
+        self._sql, self.key, self._cached = sql, key, cached
         self._known: dict[str, Person] = {}
         self._codes: dict[str | None, int] = {None: -1}
         self._all = one(sql, "select 1 from every_authors limit 1") is None  # whether `_known` has everybody
@@ -46,7 +47,7 @@ class Names:
 
     def _meet(self, names: Iterable[str], bots: Collection[str | None]) -> list[Person]:
         """Looks for all these people together, and gives those who are new what they are called and a number."""
-        if len(self._known) > _CACHED:
+        if len(self._known) > self._cached:
             self._known.clear()
             self._all = False
         folded, strange = [name.casefold() for name in names], dict[str, str]()
@@ -102,7 +103,7 @@ class Names:
         try:
             return np.fromiter(map(self._codes.__getitem__, authors), np.int32, len(authors))
         except KeyError:
-            if len(self._codes) > _CACHED:
+            if len(self._codes) > self._cached:
                 self._codes = {None: -1}
             new = [name for name in dict.fromkeys(authors) if name is not None and name not in self._codes]
             self._codes |= zip(new, (code for _, code in self._meet(new, bots)), strict=True)

@@ -68,6 +68,14 @@ def test_what_nearly_every_line_of_a_dump_looks_like_is_taken_together() -> None
     assert found.retrieved.tolist() == [0, 0, START + 5]
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\t\n", "\x1c", "\xa0", "\u2003", "\u3000"])
+@pytest.mark.parametrize("other", ["plain", "caf\u00e9"])
+def test_what_is_gone_is_seen_behind_any_blank_in_a_part_of_ascii_alone_or_not(blank: str, other: str) -> None:
+    lines = part(comment("b", "a", body=f"{blank}[deleted]{blank}"), comment("c", "a", body=other))
+    found = comments(b"".join(lines), 7)
+    assert found is not None and [*found.rows()] == alone(lines) and found.text == [None, other]
+
+
 @pytest.mark.parametrize(
     "broken",
     [

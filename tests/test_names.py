@@ -9,17 +9,20 @@ from memory.segment import create
 KEY = b"k" * 32
 
 
-def people(key: bytes | None = KEY, taken: str = "") -> tuple[sqlite3.Connection, Names]:
+def people(key: bytes | None = KEY, earlier: str = "", cached: int = 100) -> tuple[sqlite3.Connection, Names]:
+    """`earlier`: what somebody in another segment is called."""
     sql = sqlite3.connect(":memory:", isolation_level=None)
-    create(sql, "main", parts=True)
-    sql.execute("create temp view every_authors as select * from main.authors")
-    if taken:
-        take(sql, taken)
-    return sql, Names(sql, key)
+    sql.execute("attach ':memory:' as s0")
+    for schema in ("main", "s0"):
+        create(sql, schema, parts=True)
+    sql.execute("create temp view every_authors as select * from main.authors union all select * from s0.authors")
+    if earlier:
+        take(sql, earlier, "s0")
+    return sql, Names(sql, key, cached)
 
 
-def take(sql: sqlite3.Connection, called: str) -> None:
-    sql.execute("insert into authors(name, identity, bot) values (?, ?, 0)", (called, called.encode()))
+def take(sql: sqlite3.Connection, called: str, schema: str = "main") -> None:
+    sql.execute(f"insert into {schema}.authors(name, identity, bot) values (?, ?, 0)", (called, called.encode()))
 
 
 def usual(name: str) -> str:
@@ -48,11 +51,12 @@ def test_names_that_cannot_be_encoded_are_one_person() -> None:
 
 @pytest.mark.parametrize("before", [True, False])
 def test_who_would_be_called_like_somebody_else_gets_a_longer_pseudonym(before: bool) -> None:
-    sql, names = people(taken=usual("bob") if before else "")
+    sql, names = people(earlier=usual("bob") if before else "")
     if not before:
         take(sql, usual("bob"))
     longer = pseudonym.pseudonyms([pseudonym.digest(KEY, "bob")], 9)[0]
     take(sql, longer)
+    sql.execute("update sqlite_sequence set seq = 7")
     ann, bob = names.codes(["ann", "bob"]).tolist()
     assert names.known("ann") == usual("ann")
     assert names.known("bob") == pseudonym.pseudonyms([pseudonym.digest(KEY, "bob")], 10)[0]
@@ -73,3 +77,14 @@ def test_a_profile_page_is_called_like_its_owner_before_and_after_the_owner_is_m
     assert names.place("u_ann") == "u_" + usual("ann")
     names.codes(["ann"])
     assert names.place("U_Ann") == "u_" + usual("ann") and names.place("bikes") == "bikes"
+
+
+def test_people_who_are_no_longer_kept_in_memory_are_known_still() -> None:
+    sql, names = people(cached=2)
+    for _ in range(2):
+        for n in range(6):
+            assert (
+                names.codes([f"p{n}", f"P{n}", "ann"]).tolist()[:2]
+                == [sql.execute("select code from authors where name = ?", (usual(f"p{n}"),)).fetchone()[0]] * 2
+            )
+    assert sql.execute("select count(*) from authors").fetchone() == (7,)

@@ -63,6 +63,7 @@ def test_addresses_and_numbers_of_people_are_taken_out_and_other_numbers_stay(te
 PIECES = st.sampled_from(
     ["@ann", "u/ann", "/U/Bob", "tea_fan_7", "ann-9", "9--a", "x-ray", "word", "5 8", "+44 20 7946 0000", "1", "u",
      "é@b.cd", "a@é.cd", "_@-.x", "@", "+", "/", "(555) 010-1234", "555-010-1234", "٠١٢-٣٤٥-٦٧٨٩", "a@b.cd", "é",
+     "a+@b.cd", ".@b.cd", "+442079460000",
      "\n", " ", "", "-", "_", "2010-2012", "😀"]
 )  # fmt: skip
 
@@ -74,6 +75,12 @@ def test_what_is_not_suspected_is_never_changed(texts: list[str]) -> None:
     for n, text in enumerate(texts):
         assert n in scrubbed or pseudonym.scrub(text) == text
         assert n in named or not mentions([text.encode()])
+
+
+@pytest.mark.parametrize("text", ["a+@b.cd", ".@b.cd", "\u00e9@b.cd", "a@\u00e9.cd", "-@-.a", "+442079460000"])
+def test_whatever_can_be_an_address_or_a_number_is_suspected(text: str) -> None:
+    assert pseudonym.scrub(text) in ("[email]", "[phone]")
+    assert pseudonym.suspects(Words.of(["", text]))[0].tolist() == [1]
 
 
 def test_ordinary_words_are_not_suspected() -> None:
