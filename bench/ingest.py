@@ -197,7 +197,7 @@ def without_vectors(folder: Path, messages: int, convokit: Path | None) -> None:
 def _import(name: str, out: Path, files: Sequence[Path]) -> tuple[float, float]:
     """Wall and CPU seconds for each message."""
     took, cpu, found, peak, seconds = _run([sys.executable, "-m", "bench.import_load", out, *files])
-    steps = ", ".join(f"{step} {1e6 * took / found:.1f}" for step, took in seconds.items())
+    steps = ", ".join(f"{step} {1e6 * spent / found:.1f}" for step, spent in seconds.items())
     each = f"{1e6 * took / found:.1f} us each, {1e6 * cpu / found:.1f} of a processor, at most {peak:.0f} MB"
     print(f"{name}: {each}; {steps}", flush=True)
     return took / found, cpu / found

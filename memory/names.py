@@ -35,12 +35,8 @@ class Names:
         """What `name` is here: the same for Bob and bob."""
         return name.casefold().encode(errors="replace") if self.key is None else pseudonym.digest(self.key, name)
 
-    def known(self, name: str) -> str | None:
-        """What an author of this corpus is called here; None for anybody else."""
-        return self.people([name])[name][1]
-
     def people(self, names: Iterable[str]) -> dict[str, tuple[bytes, str | None]]:
-        """The identity and known() of each of these, looked up together."""
+        """The identity of each of these, and what an author of this corpus is called here; None for anybody else."""
         identities = {name: self.identity(name) for name in names}
         called = {identity: name for identity, name, _ in self._among("identity", {*identities.values()})}
         return {name: (identity, called.get(identity)) for name, identity in identities.items()}
@@ -112,6 +108,6 @@ class Names:
     def place(self, place: str) -> str:
         """A profile page, u_NAME, is called by a pseudonym like its owner."""
         if self.key is not None and place[:2] in ("u_", "U_"):
-            owner = place[2:]
-            place = "u_" + (self.known(owner) or pseudonym.pseudonyms([self.identity(owner)], _LETTERS)[0])
+            [(identity, called)] = self.people([place[2:]]).values()
+            place = "u_" + (called or pseudonym.pseudonyms([identity], _LETTERS)[0])
         return place
